@@ -1,0 +1,1 @@
+"""Agent programs: one small adapter each, over one spawner and one stream reader."""

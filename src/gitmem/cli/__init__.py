@@ -1,0 +1,1 @@
+"""The command line: talks to people and programs; no rules inside."""

@@ -1,0 +1,1 @@
+"""What an agent is given and what is found again: access, snapshot, recall, skills."""

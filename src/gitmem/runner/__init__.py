@@ -1,0 +1,1 @@
+"""Time and processes: claim, run, deliver, watch."""

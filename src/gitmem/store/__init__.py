@@ -1,0 +1,1 @@
+"""Files, git and the index: knows records, not use cases."""
