@@ -54,6 +54,12 @@ class StorageError(GitmemError):
     kind = "storage"
 
 
+class IdentityError(GitmemError):
+    """Nobody to sign a commit as."""
+
+    kind = "identity"
+
+
 class UsageError(GitmemError):
     kind = "usage"
     exit_code = 2

@@ -1,0 +1,158 @@
+"""What git keeps in plain files and we read without starting it: places, refs, unfinished operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from gitmem.core.errors import GitError
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a repository lies; in a linked work tree `git_dir` and `common_dir` differ."""
+
+    git_dir: Path
+    common_dir: Path
+    worktree: Path | None
+
+
+def find_places(start: Path) -> Places:
+    """The repository that holds `start`, itself or a parent, bare ones included.
+
+    Raises GitError where there is none.
+    """
+    for folder in (start, *start.parents):
+        dot_git = folder / ".git"
+        if dot_git.is_dir() and _is_git_dir(dot_git):
+            return Places(dot_git, _common_dir(dot_git), folder)
+        if dot_git.is_file():
+            git_dir = _linked(dot_git)
+            return Places(git_dir, _common_dir(git_dir), folder)
+        if _is_git_dir(folder):
+            return _inside_git_dir(folder)
+    raise GitError(f"{start} is not in a git repository")
+
+
+def _inside_git_dir(folder: Path) -> Places:
+    common = _common_dir(folder)
+    worktree = folder.parent if folder.name == ".git" else None
+    return Places(folder, common, worktree)
+
+
+def _is_git_dir(folder: Path) -> bool:
+    if not (folder / "HEAD").is_file():
+        return False
+    return (folder / "objects").is_dir() or (folder / "commondir").is_file()
+
+
+def _linked(dot_git: Path) -> Path:
+    text = dot_git.read_text(encoding="utf-8", errors="replace").strip()
+    prefix, _, target = text.partition("gitdir: ")
+    if prefix or not target:
+        raise GitError(f"{dot_git} is not a link to a git directory")
+    return (dot_git.parent / target).resolve()
+
+
+def _common_dir(git_dir: Path) -> Path:
+    try:
+        text = (git_dir / "commondir").read_text(encoding="utf-8").strip()
+    except OSError:
+        return git_dir
+    return (git_dir / text).resolve()
+
+
+def read_ref(places: Places, name: str) -> str | None:
+    """The oid of a ref, None where it does not exist; raises LookupError where only git can tell."""
+    base = places.git_dir if "/" not in name else places.common_dir
+    for _ in range(5):  # git's own limit on symbolic references
+        text = _read_small(base / name)
+        if text is None:
+            return _packed(places.common_dir, name)
+        if not text.startswith("ref: "):
+            return text
+        name = text[5:].strip()
+        base = places.common_dir
+        if name.startswith("refs/heads/.invalid"):
+            raise LookupError(name)  # the reftable backend keeps a dummy HEAD
+    return None
+
+
+def _read_small(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def _packed(common_dir: Path, name: str) -> str | None:
+    if (common_dir / "reftable").is_dir():
+        raise LookupError(name)
+    try:
+        lines = (common_dir / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    for line in lines:
+        if line.endswith(" " + name) and line[0] not in "#^":
+            return line.split(" ", 1)[0]
+    return None
+
+
+def head_branch(git_dir: Path) -> str | None:
+    """The short name of the branch that is checked out, None where HEAD is detached."""
+    text = _read_small(git_dir / "HEAD") or ""
+    prefix = "ref: refs/heads/"
+    return text[len(prefix) :] if text.startswith(prefix) else None
+
+
+def worktrees(places: Places) -> list[Places]:
+    """The main work tree, if there is one, and every linked one that is still there."""
+    found = []
+    common = places.common_dir
+    if common.name == ".git":
+        found.append(Places(common, common, common.parent))
+    elif places.git_dir == common and places.worktree is not None:
+        found.append(places)  # a repository whose .git is elsewhere (git init --separate-git-dir)
+    linked = common / "worktrees"
+    for entry in sorted(linked.iterdir()) if linked.is_dir() else []:
+        dot_git = _read_small(entry / "gitdir")
+        if dot_git and Path(dot_git).exists():
+            found.append(Places(entry, common, Path(dot_git).parent))
+    return found
+
+
+class Operation(StrEnum):
+    """What a user can be in the middle of; the value is the word for people."""
+
+    MERGE = "merge"
+    CHERRY_PICK = "cherry-pick"
+    REVERT = "revert"
+    REBASE = "rebase"
+    AM = "am"
+
+
+_SIGNS = (
+    ("MERGE_HEAD", Operation.MERGE),
+    ("CHERRY_PICK_HEAD", Operation.CHERRY_PICK),
+    ("REVERT_HEAD", Operation.REVERT),
+    ("rebase-merge", Operation.REBASE),
+    ("rebase-apply", Operation.AM),
+)
+
+
+def operation(git_dir: Path) -> Operation | None:
+    """The unfinished operation of the work tree that belongs to `git_dir`."""
+    for sign, found in _SIGNS:
+        if (git_dir / sign).exists():
+            return Operation.REBASE if (git_dir / sign / "rebasing").exists() else found
+    return None
+
+
+def rebased_branch(git_dir: Path) -> str | None:
+    """The branch that an unfinished rebase will move when it ends."""
+    for folder in ("rebase-merge", "rebase-apply"):
+        text = _read_small(git_dir / folder / "head-name")
+        if text and text.startswith("refs/heads/"):
+            return text[len("refs/heads/") :]
+    return None

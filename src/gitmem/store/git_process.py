@@ -1,0 +1,210 @@
+"""Running the `git` program: one clean environment, one way to fail.
+
+The environment of a hook or of an outer run must not leak in: `GIT_DIR`, `GIT_INDEX_FILE`
+and their kin would point our git at another repository (pre-commit learned the same list).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from gitmem.core.errors import ConflictError, GitError, GitmemError, LockedError, StorageError
+
+# What git itself reads about transport, credentials and configuration may pass.
+_KEPT = frozenset(
+    {
+        "GIT_ALLOW_PROTOCOL",
+        "GIT_ASKPASS",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_AUTHOR_NAME",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_EXEC_PATH",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSL_CAINFO",
+    }
+)
+
+
+class RefMovedError(ConflictError):
+    """A ref was not at the value we expected: somebody moved it first."""
+
+
+def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT}
+    env.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1")
+    env.update(extra or {})
+    return env
+
+
+def run(
+    args: Iterable[str],
+    *,
+    cwd: Path,
+    data: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    ok: Container[int] = (0,),
+) -> bytes:
+    """Run `git args…` in `cwd` and return its standard output.
+
+    Raises RefMovedError, LockedError, StorageError or GitError, told apart by git's words (in
+    the C locale), where the exit status is not in `ok`.
+    """
+    argv = ["git", *args]
+    try:
+        done = subprocess.run(
+            argv, cwd=cwd, input=data, env=clean_environment(env), capture_output=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise _not_started(error, cwd) from None
+    if done.returncode in ok:
+        return done.stdout
+    raise failure(argv, done.returncode, done.stderr.decode("utf-8", "replace"))
+
+
+def _not_started(error: FileNotFoundError, cwd: Path) -> GitError:
+    if not cwd.is_dir():
+        return GitError(f"{cwd} is not a folder")
+    return GitError("the program git was not found", "install git 2.34 or newer", missing=str(error.filename))
+
+
+def start(args: Iterable[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start `git args…` with pipes on all three streams; the caller waits for it."""
+    try:
+        return subprocess.Popen(
+            ["git", *args],
+            cwd=cwd,
+            env=clean_environment(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except FileNotFoundError as error:
+        raise _not_started(error, cwd) from None
+
+
+def finish(process: subprocess.Popen[bytes], data: bytes = b"") -> bytes:
+    """Wait for a started git and return its output; raises like `run`."""
+    out, err = process.communicate(data)
+    if process.returncode != 0:
+        raise failure(list(map(str, process.args)), process.returncode, err.decode("utf-8", "replace"))  # type: ignore[arg-type]
+    return out
+
+
+_MOVED = (
+    "but expected",
+    "reference already exists",
+    "unable to resolve reference",
+    "reference is missing",
+)
+_STORAGE = ("No space left", "Read-only file system", "Permission denied", "File too large", "Disk quota")
+
+
+def failure(argv: list[str], status: int, words: str) -> GitmemError:
+    """The typed error for a git that ended with `status` and said `words`."""
+    said = words.strip() or f"exit status {status}"
+    command = " ".join(argv[:3])
+    if any(sign in said for sign in _STORAGE):
+        return StorageError(f"git could not write: {last_line(said)}", "nothing was changed")
+    if any(sign in said for sign in _MOVED):
+        return RefMovedError(f"someone changed it first: {last_line(said)}", "run the command again")
+    if ".lock': File exists" in said:
+        return LockedError(
+            f"another git process is at work here: {said.splitlines()[0]}",
+            "wait until it has ended; if none runs, `gitmem doctor` says what is left over",
+        )
+    if "dubious ownership" in said:
+        return GitError("git does not trust this repository: it belongs to another user", last_line(said))
+    return GitError(f"{command} failed: {last_line(said)}", status=status, stderr=said[-4000:])
+
+
+def last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (fatal or lines or [""])[-1]
+
+
+class ObjectReader:
+    """One long-lived `git cat-file --batch`: reads any object, packed, loose or borrowed."""
+
+    def __init__(self, cwd: Path) -> None:
+        self._cwd = cwd
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            # stderr is dropped: an unread pipe that fills would stop git for ever.
+            self._process = subprocess.Popen(
+                ["git", "cat-file", "--batch"],
+                cwd=self._cwd,
+                env=clean_environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        return self._process.stdin, self._process.stdout
+
+    def read(self, oid: str) -> tuple[str, bytes]:
+        """(type, content) of the object; GitError where there is none."""
+        stdin, stdout = self._pipes()
+        try:
+            stdin.write(oid.encode() + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            raise GitError(f"git cannot read objects in {self._cwd}") from None
+        return self._answer(oid, stdout)
+
+    def read_many(self, oids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """(oid, content) of each object, in order; asks in windows that cannot fill a pipe."""
+        window: list[str] = []
+        for oid in oids:
+            window.append(oid)
+            if len(window) == 256:  # 256 × 41 bytes of questions stay far below a 64 KiB pipe
+                yield from self._read_window(window)
+                window = []
+        yield from self._read_window(window)
+
+    def _read_window(self, oids: list[str]) -> Iterator[tuple[str, bytes]]:
+        stdin, stdout = self._pipes()
+        stdin.write("".join(f"{oid}\n" for oid in oids).encode())
+        stdin.flush()
+        answers = [(oid, self._answer(oid, stdout)[1]) for oid in oids]
+        yield from answers
+
+    def _answer(self, oid: str, stdout: IO[bytes]) -> tuple[str, bytes]:
+        header = stdout.readline().decode().split()
+        if len(header) != 3:
+            if not header:
+                self.close()
+            raise GitError(
+                f"object {oid} is not in this repository", "the repository may be damaged: git fsck"
+            )
+        size = int(header[2])
+        content = stdout.read(size)
+        stdout.read(1)
+        if len(content) != size:
+            self.close()
+            raise GitError(f"git stopped while reading object {oid}")
+        return header[1], content
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+        process.wait()
