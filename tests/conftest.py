@@ -52,10 +52,12 @@ def now() -> Callable[[], datetime]:
 
 def git(cwd: Path, *args: str, data: str | None = None, ok: bool = True) -> str:
     """Run the real git as a user would and return what it printed."""
-    done = subprocess.run(["git", *args], cwd=cwd, input=data, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *args], cwd=cwd, input=(data or "").encode(), capture_output=True, check=False
+    )
     if ok:
-        assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr}"
-    return done.stdout
+        assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr.decode()}"
+    return done.stdout.decode()
 
 
 @pytest.fixture

@@ -92,11 +92,23 @@ def start(args: Iterable[str], *, cwd: Path, env: Mapping[str, str] | None = Non
         raise _not_started(error, cwd) from None
 
 
-def finish(process: subprocess.Popen[bytes], data: bytes = b"") -> bytes:
+def feed(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """Give a started git its whole input now, so that it works beside us; it must be small."""
+    stdin, process.stdin = process.stdin, None
+    assert stdin is not None
+    try:
+        with stdin:
+            stdin.write(data)
+    except BrokenPipeError:
+        return  # it has ended already; `finish` tells why
+
+
+def finish(process: subprocess.Popen[bytes]) -> bytes:
     """Wait for a started git and return its output; raises like `run`."""
-    out, err = process.communicate(data)
+    out, err = process.communicate()
     if process.returncode != 0:
-        raise failure(list(map(str, process.args)), process.returncode, err.decode("utf-8", "replace"))  # type: ignore[arg-type]
+        words = err.decode("utf-8", "replace")
+        raise failure(list(map(str, process.args)), process.returncode, words)  # type: ignore[arg-type]
     return out
 
 
