@@ -18,12 +18,11 @@ from gitmem.core.ids import Actor, ActorKind, Ref
 from gitmem.core.layout import kind_of, path_problem
 from gitmem.core.record import Problem, Severity
 from gitmem.store import trees
-from gitmem.store.busy import check_not_busy
 from gitmem.store.checkout import Checkout
 from gitmem.store.git import EXECUTABLE, FILE, RefMovedError, RefUpdate, Signature, TreeEntry
 from gitmem.store.journal import lock_path, settle
 from gitmem.store.lock import exclusive
-from gitmem.store.move import PathMove, move_branch
+from gitmem.store.move import BranchMove, PathMove
 
 if TYPE_CHECKING:
     from gitmem.store.workspace import Workspace
@@ -132,23 +131,23 @@ class Change:
         message = self._message(subject, body, refs)
         committer = self._committer()
         for _ in range(ROUNDS_MAX):
-            with exclusive(lock_path(self._workspace.git)):
+            with exclusive(lock_path(self._workspace.git)) as lock:
                 settle(self._workspace)
-                self._workspace.__dict__.pop("checkout", None)  # a branch may have been switched
-                try:
-                    return self._commit_once(message, committer)
-                except RefMovedError:
-                    if self._workspace.git.ref(self._workspace.ref) == self._seen_tip:
-                        raise  # another ref of the same step was moved, not the branch
+                self._workspace.forget_checkout()  # another branch may have been checked out
+                with BranchMove(self._workspace, list(self._intents), message, lock) as move:
+                    tip = self._workspace.tip()
+                    try:
+                        return self._commit_once(move, tip, message, committer)
+                    except RefMovedError:
+                        if self._workspace.git.ref(self._workspace.ref) == tip:
+                            raise  # another ref of the same step was moved, not the branch
         raise ConflictError("the workspace branch keeps moving", "try again in a moment")
 
-    def _commit_once(self, message: str, committer: Signature) -> Committed:
+    def _commit_once(self, move: BranchMove, tip: str, message: str, committer: Signature) -> Committed:
         workspace = self._workspace
-        check_not_busy(workspace.git.places, workspace.branch)
-        tip = self._seen_tip = workspace.tip()
         for check in self._guards:
             check(tip)
-        moves = [move for path, intent in self._intents.items() if (move := self._plan(tip, path, intent))]
+        moves = [step for path, intent in self._intents.items() if (step := self._plan(tip, path, intent))]
         updates = [update() for update in self._updates]
         if not moves and not updates:
             return Committed(tip, ())
@@ -157,19 +156,17 @@ class Change:
             m.path: TreeEntry(m.path, m.mode, batch.blob(m.data)) if m.data is not None else None
             for m in moves
         }
-        tree = trees.rewrite(workspace.git, batch, workspace.git.tree_of(tip), changes)
         oid = batch.commit(
-            tree,
+            trees.rewrite(workspace.git, batch, workspace.git.tree_of(tip), changes),
             [tip],
             message,
-            author=self._author or self._default_author(committer),
+            author=self._author or author_of(self._actor, workspace.config.id) or committer,
             committer=committer,
             epoch_s=int(self._now.timestamp()),
         )
         branch = RefUpdate(workspace.ref, oid, tip)
-        reflog = "gitmem: " + message.split("\n", 1)[0]
-        warnings = move_branch(workspace, [branch, *updates], oid, moves, batch, reflog)
-        return Committed(oid, tuple(move.path for move in moves), tuple(warnings))
+        warnings = move.land([branch, *updates], moves, batch)
+        return Committed(oid, tuple(step.path for step in moves), tuple(warnings))
 
     def _plan(self, tip: str, path: str, intent: _Intent) -> PathMove | None:
         """What the intent means on top of `tip`; None where it changes nothing."""
@@ -197,23 +194,20 @@ class Change:
 
     def _working_bytes(self, path: str) -> bytes | None:
         places = self._workspace.checkout
-        return Checkout(self._workspace.git, places).read(path) if places else None
+        return Checkout(places).read(path) if places else None
 
     def _in_the_way(self, path: str) -> bool:
         root = self._workspace.root
         return root is not None and (root / path).exists()
 
     def _committer(self) -> Signature:
-        who = self._workspace.git.identity()
+        who = self._workspace.git.identity
         if who is None:
             raise IdentityError(
                 "git does not know who you are",
                 'git config --global user.name "Your Name" && git config --global user.email you@example.org',
             )
         return who
-
-    def _default_author(self, committer: Signature) -> Signature:
-        return author_of(self._actor, self._workspace.config.id) or committer
 
     def _message(self, subject: str, body: str, refs: Sequence[Ref]) -> str:
         line = " ".join(subject.split())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import LockedError, StorageError
 from gitmem.store import git_process
-from gitmem.store.git import EXECUTABLE, FILE, Git, blob_id
+from gitmem.store.git import EXECUTABLE, FILE, blob_id
 from gitmem.store.git_files import Places
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Staged:
 class Checkout:
     """One work tree. Every path given to it is relative to its root and uses `/`."""
 
-    def __init__(self, git: Git, places: Places) -> None:
+    def __init__(self, places: Places) -> None:
         assert places.worktree is not None
-        self._git = git
         self._index = places.git_dir / "index"
         self._copy = places.git_dir / "index.gitmem"
         self.root: Path = places.worktree
+        self.git_dir = places.git_dir
 
     # -- working files
 
@@ -111,31 +111,26 @@ class Checkout:
             self._copy.unlink(missing_ok=True)
             lock.unlink(missing_ok=True)
 
-    def staged(self, paths: Iterable[str]) -> dict[str, Staged]:
-        """The index entries of the paths; an unmerged path has none."""
-        specs = [f":(literal,top){path}" for path in paths]
-        out = self._git.run("ls-files", "-s", "-z", "--full-name", "--", *specs, cwd=self.root)
-        found = {}
-        for line in out.split(b"\0")[:-1]:
-            head, _, path = line.partition(b"\t")
-            mode, oid, stage = head.decode().split()
-            if stage == "0":
-                found[path.decode("utf-8", "surrogateescape")] = Staged(mode, oid)
-        return found
-
-    def prepare_index(self, fresh: list[str], entries: Mapping[str, Staged | None]) -> PreparedIndex:
-        """Start writing a new index beside the real one.
-
-        `fresh` are paths whose working files are exactly what goes in (so that their stat data
-        can be recorded too), `entries` are given by mode and id, None to remove.
-        """
-        if self._index.exists():
-            shutil.copyfile(self._index, self._copy)
-        return PreparedIndex(self, fresh, entries)
-
     def adopt_index(self) -> None:
-        """Put the prepared index in the place of the real one."""
+        """Put the updated copy in the place of the real index."""
         self._copy.replace(self._index)
+
+    def copy_index(self) -> None:
+        """Start from the real index; what an earlier crash left of a copy goes first."""
+        self._copy.with_name("index.gitmem.lock").unlink(missing_ok=True)
+        self._copy.unlink(missing_ok=True)
+        try:
+            if self._index.exists():
+                shutil.copyfile(self._index, self._copy)
+        except OSError as error:
+            raise StorageError(
+                f"cannot write {self._copy}: {error.strerror}", "nothing was changed"
+            ) from error
+
+    def start_listing(self, paths: Iterable[str]) -> subprocess.Popen[bytes]:
+        specs = [f":(literal,top){path}" for path in paths]
+        options = ("ls-files", "-s", "-z", "--full-name")
+        return git_process.start([*options, "--", *specs], cwd=self.root)
 
     def start_update(self, *options: str) -> subprocess.Popen[bytes]:
         env = {"GIT_INDEX_FILE": str(self._copy)}
@@ -143,29 +138,71 @@ class Checkout:
         return git_process.start([*plain, "update-index", "-z", *options], cwd=self.root, env=env)
 
 
-class PreparedIndex:
-    """The new index while a git process writes it."""
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """A new index entry, None to remove it; `from_file` where the working file is exactly that."""
 
-    def __init__(self, checkout: Checkout, fresh: list[str], entries: Mapping[str, Staged | None]) -> None:
+    path: str
+    entry: Staged | None
+    from_file: bool
+
+
+class IndexUpdate:
+    """A new index in the making, beside the real one; the caller holds the index lock.
+
+    Both processes read the index while the caller is still planning. Entries whose working
+    file is exactly what goes in are taken from it, so that their stat data is recorded too.
+    """
+
+    def __init__(self, checkout: Checkout, paths: list[str]) -> None:
         self._checkout = checkout
-        self._entries = dict(entries)
-        self._process: subprocess.Popen[bytes] | None = None
-        if fresh:
-            self._process = checkout.start_update("--add", "--remove", "--stdin")
-            git_process.feed(self._process, b"".join(_bytes(path) + b"\0" for path in fresh))
+        self._entries: dict[str, Staged | None] = {}
+        checkout.copy_index()
+        self._listing = checkout.start_listing(paths) if paths else None
+        self._update = checkout.start_update("--add", "--remove", "--stdin")
+
+    def __enter__(self) -> IndexUpdate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in (self._listing, self._update):
+            if process is not None:
+                git_process.abandon(process)
+
+    def staged(self) -> dict[str, Staged]:
+        """The index entries of the paths; an unmerged path has none."""
+        found: dict[str, Staged] = {}
+        out = git_process.finish(self._listing) if self._listing else b""
+        for line in out.split(b"\0")[:-1]:
+            head, _, path = line.partition(b"\t")
+            mode, oid, stage = head.decode().split()
+            if stage == "0":
+                found[path.decode("utf-8", "surrogateescape")] = Staged(mode, oid)
+        return found
+
+    def begin(self, changes: Iterable[EntryChange | None]) -> None:
+        """Tell git what to enter; it works beside us until `finish`."""
+        fresh = []
+        for change in changes:
+            if change is None:
+                continue
+            if change.from_file:
+                fresh.append(change.path)
+            else:
+                self._entries[change.path] = change.entry
+        git_process.feed(self._update, b"".join(_bytes(path) + b"\0" for path in fresh))
 
     def correct(self, path: str, entry: Staged | None) -> None:
-        """The working file of a fresh path has changed meanwhile: name its entry by id instead."""
+        """The working file has changed meanwhile: name its entry by id instead."""
         self._entries[path] = entry
 
-    def wait(self) -> None:
-        if self._process is not None:
-            git_process.finish(self._process)
+    def finish(self) -> None:
+        git_process.finish(self._update)
         if self._entries:
             lines = [_index_line(path, entry) for path, entry in self._entries.items()]
-            process = self._checkout.start_update("--add", "--index-info")
-            git_process.feed(process, b"".join(lines))
-            git_process.finish(process)
+            self._update = self._checkout.start_update("--add", "--index-info")
+            git_process.feed(self._update, b"".join(lines))
+            git_process.finish(self._update)
 
 
 def _index_line(path: str, entry: Staged | None) -> bytes:

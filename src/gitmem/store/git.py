@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,32 @@ class RefUpdate:
     old: str
 
 
+class RefTransaction:
+    """Ref updates that happen all or not at all; leaving it without `commit` moves nothing."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def commit(self, updates: Iterable[RefUpdate]) -> None:
+        """Move the refs. Raises RefMovedError where one is not at its old value."""
+        git_process.feed(self._process, b"".join(map(_update_line, updates)))
+        git_process.finish(self._process)
+
+    def __enter__(self) -> RefTransaction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        git_process.abandon(self._process)
+
+
+def _update_line(update: RefUpdate) -> bytes:
+    if update.new == ZERO:
+        return f"delete {update.name}\0{update.old}\0".encode()
+    if update.old == ZERO:
+        return f"create {update.name}\0{update.new}\0".encode()
+    return f"update {update.name}\0{update.new}\0{update.old}\0".encode()
+
+
 class Git:
     """A repository. Cheap to make; starts git only when asked something that needs it."""
 
@@ -106,9 +133,11 @@ class Git:
         """Run `git args…` here and return its output; raises as `git_process.run` does."""
         return git_process.run(args, cwd=cwd or self.cwd, data=data, env=env, ok=ok)
 
-    def start(self, *args: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def start(
+        self, *args: str, env: Mapping[str, str] | None = None, keep: Iterable[int] = ()
+    ) -> subprocess.Popen[bytes]:
         """Start `git args…` beside us; end it with `git_process.finish`."""
-        return git_process.start(args, cwd=self.cwd, env=env)
+        return git_process.start(args, cwd=self.cwd, env=env, keep=keep)
 
     # -- refs
 
@@ -131,15 +160,12 @@ class Git:
 
     def update_refs(self, updates: Iterable[RefUpdate], message: str = "gitmem") -> None:
         """Move all the refs or none. Raises RefMovedError where one is not at its old value."""
-        lines = []
-        for update in updates:
-            if update.new == ZERO:
-                lines.append(f"delete {update.name}\0{update.old}\0")
-            elif update.old == ZERO:
-                lines.append(f"create {update.name}\0{update.new}\0")
-            else:
-                lines.append(f"update {update.name}\0{update.new}\0{update.old}\0")
-        self.run("update-ref", "-m", message, "--stdin", "-z", data="".join(lines).encode())
+        with self.ref_transaction(message) as transaction:
+            transaction.commit(updates)
+
+    def ref_transaction(self, message: str, keep: Iterable[int] = ()) -> RefTransaction:
+        """A `git update-ref` that is ready and waits to be told what to move."""
+        return RefTransaction(self.start("update-ref", "-m", message, "--stdin", "-z", keep=keep))
 
     # -- reading objects
 
@@ -230,7 +256,7 @@ class Git:
             if process.wait() != 0:
                 raise git_process.failure(["git", "log"], process.returncode, words)
         finally:
-            _abandon(process)
+            git_process.abandon(process)
 
     # -- writing objects
 
@@ -247,6 +273,7 @@ class Git:
 
     # -- the work tree
 
+    @cached_property
     def identity(self) -> Signature | None:
         """The user's name and address as git knows them, or None where either is missing."""
         name, email = os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL")
@@ -299,13 +326,3 @@ def _parse_log(record: bytes) -> CommitInfo:
     return CommitInfo(
         oid.strip(), tree, tuple(parents.split()), Signature(an, ae), ad, Signature(cn, ce), cd, message
     )
-
-
-def _abandon(process: subprocess.Popen[bytes]) -> None:
-    """End a git whose output nobody reads any more, and close its pipes."""
-    if process.poll() is None:
-        process.kill()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-    process.wait()

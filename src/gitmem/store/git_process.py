@@ -77,8 +77,13 @@ def _not_started(error: FileNotFoundError, cwd: Path) -> GitError:
     return GitError("the program git was not found", "install git 2.34 or newer", missing=str(error.filename))
 
 
-def start(args: Iterable[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start `git args…` with pipes on all three streams; the caller waits for it."""
+def start(
+    args: Iterable[str], *, cwd: Path, env: Mapping[str, str] | None = None, keep: Iterable[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start `git args…` with pipes on all three streams; it inherits the open files in `keep`.
+
+    The caller ends it with `finish` or `abandon`.
+    """
     try:
         return subprocess.Popen(
             ["git", *args],
@@ -87,6 +92,7 @@ def start(args: Iterable[str], *, cwd: Path, env: Mapping[str, str] | None = Non
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=tuple(keep),
         )
     except FileNotFoundError as error:
         raise _not_started(error, cwd) from None
@@ -110,6 +116,16 @@ def finish(process: subprocess.Popen[bytes]) -> bytes:
         words = err.decode("utf-8", "replace")
         raise failure(list(map(str, process.args)), process.returncode, words)  # type: ignore[arg-type]
     return out
+
+
+def abandon(process: subprocess.Popen[bytes]) -> None:
+    """End a git whose output nobody reads any more, and close its pipes."""
+    if process.poll() is None:
+        process.kill()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    process.wait()
 
 
 _MOVED = (

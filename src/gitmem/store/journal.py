@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitError, LockedError, StorageError
 from gitmem.store import git_files
-from gitmem.store.checkout import Checkout, Staged, drop_our_lock, mode_of, same
+from gitmem.store.checkout import Checkout, EntryChange, IndexUpdate, Staged, drop_our_lock, mode_of, same
 from gitmem.store.lock import exclusive
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def settle(workspace: Workspace) -> None:
         if places is not None:
             drop_our_lock(places.git_dir / "index")
             landed = has_landed(git, journal)
-            _settle_checkout(git, Checkout(git, places), journal, landed)
+            _settle_checkout(git, Checkout(places), journal, landed)
     journal_path(git).unlink(missing_ok=True)
 
 
@@ -137,11 +138,10 @@ def has_landed(git: Git, journal: Journal) -> bool:
 def _settle_checkout(git: Git, checkout: Checkout, journal: Journal, landed: bool) -> None:
     for step in journal.steps:
         settle_file(git, checkout, step, landed)
-    with checkout.index_lock():
-        entries = _entries_to_set(checkout, journal, landed)
-        if entries:
-            checkout.prepare_index([], entries).wait()
-            checkout.adopt_index()
+    with checkout.index_lock(), IndexUpdate(checkout, [step.path for step in journal.steps]) as update:
+        update.begin(_entries_to_set(update.staged(), journal, landed))
+        update.finish()
+        checkout.adopt_index()
 
 
 def settle_file(git: Git, checkout: Checkout, step: Step, landed: bool) -> None:
@@ -156,14 +156,13 @@ def settle_file(git: Git, checkout: Checkout, step: Step, landed: bool) -> None:
             checkout.write(step.path, git.blob(wanted), step.mode)
 
 
-def _entries_to_set(checkout: Checkout, journal: Journal, landed: bool) -> dict[str, Staged | None]:
-    staged = checkout.staged([step.path for step in journal.steps])
-    entries: dict[str, Staged | None] = {}
+def _entries_to_set(staged: Mapping[str, Staged], journal: Journal, landed: bool) -> Iterator[EntryChange]:
     for step in journal.steps:
         was, wanted = (
             (step.index_before, step.index_after) if landed else (step.index_after, step.index_before)
         )
         have = staged.get(step.path)
         if (have.oid if have else None) == was and was != wanted:
-            entries[step.path] = Staged(mode_of(step.mode), wanted) if wanted else None
-    return entries
+            yield EntryChange(
+                step.path, Staged(mode_of(step.mode), wanted) if wanted else None, from_file=False
+            )

@@ -22,8 +22,10 @@ _POLL_S = 0.004
 
 
 @contextmanager
-def exclusive(path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
+def exclusive(path: Path, *, wait_s: float = WAIT_S) -> Iterator[int]:
     """Hold the lock file at `path`; `wait_s` seconds at most are waited for it.
+
+    Gives the open file: a child that inherits it keeps the lock until it has ended too.
 
     Raises LockedError, naming the holder, or StorageError where the file cannot be made.
     """
@@ -31,7 +33,7 @@ def exclusive(path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
     try:
         _acquire(handle, path, wait_s)
         _sign(handle)
-        yield
+        yield handle
     finally:
         os.close(handle)
 

@@ -7,13 +7,15 @@ it the new one; `journal.settle` makes either whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import ConflictError
-from gitmem.store.checkout import Checkout, PreparedIndex, Staged, same
-from gitmem.store.git import ObjectBatch, RefUpdate, blob_id
+from gitmem.store.busy import check_not_busy
+from gitmem.store.checkout import Checkout, EntryChange, IndexUpdate, Staged, same
+from gitmem.store.git import Git, ObjectBatch, RefTransaction, RefUpdate, blob_id
 from gitmem.store.journal import Journal, Step, has_landed, journal_path, settle_file, write_journal
 
 if TYPE_CHECKING:
@@ -42,76 +44,126 @@ class Planned:
     data: bytes | None  # the working file's new bytes
     warning: str | None = None
 
+    @property
+    def entry(self) -> Staged | None:
+        return Staged(self.step.mode, self.step.index_after) if self.step.index_after else None
 
-def move_branch(
-    workspace: Workspace,
-    updates: Sequence[RefUpdate],
-    commit: str,
-    moves: Sequence[PathMove],
-    batch: ObjectBatch,
-    message: str,
-) -> list[str]:
-    """Move the refs, the first of which is the workspace branch; returns warnings for people.
+    @property
+    def entry_change(self) -> EntryChange | None:
+        """How the index entry changes; by its working file where that is exactly what goes in."""
+        if self.step.index_before == self.step.index_after:
+            return None
+        # A carriage return could be converted on its way into the index: name the blob instead.
+        from_file = self.step.file_after == self.step.index_after and b"\r" not in (self.data or b"")
+        return EntryChange(self.step.path, self.entry, from_file)
 
-    Raises ConflictError (a staged edit that cannot be merged, or a ref moved first),
-    LockedError or StorageError; then nothing has changed.
+
+class BranchMove:
+    """A move of the workspace branch, from before it is planned until it has landed.
+
+    The git processes that it will need are started first and read the index while the change
+    is being planned; `update-ref` inherits our lock, so that even if we are killed nobody
+    else acts before it has ended.
     """
-    places = workspace.checkout
-    if places is None:
-        batch.flush()
-        workspace.git.update_refs(updates, message)
-        return []
-    checkout = Checkout(workspace.git, places)
-    with checkout.index_lock():
-        plans = _plan_all(workspace, checkout, moves, batch)
-        steps = tuple(plan.step for plan in plans)
-        journal = Journal(updates[0].name, commit, str(places.git_dir), steps)
-        write_journal(workspace.git, journal)
-        try:
-            prepared = _write_files(checkout, plans)
+
+    def __init__(self, workspace: Workspace, paths: list[str], message: str, lock: int) -> None:
+        self._workspace = workspace
+        self._paths = paths
+        self._message = "gitmem: " + message.split("\n", 1)[0]
+        self._lock = lock
+        places = workspace.checkout
+        self._checkout = Checkout(places) if places else None
+        self._index: IndexUpdate | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> BranchMove:
+        with ExitStack() as stack:
+            if self._checkout is not None:
+                stack.enter_context(self._checkout.index_lock())
+                self._index = stack.enter_context(IndexUpdate(self._checkout, self._paths))
+            check_not_busy(self._workspace.git.places, self._workspace.branch)
+            transaction = self._workspace.git.ref_transaction(self._message, keep=[self._lock])
+            self._refs = stack.enter_context(transaction)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def land(self, updates: Sequence[RefUpdate], moves: Sequence[PathMove], batch: ObjectBatch) -> list[str]:
+        """Move the refs, the first of which is the workspace branch; returns warnings for people.
+
+        Raises ConflictError (a staged edit that cannot be merged, or a ref moved first),
+        LockedError or StorageError; then nothing has changed.
+        """
+        if self._checkout is None or self._index is None:
             batch.flush()
-            _finish_index(checkout, plans, prepared)
-            move_refs(workspace, updates, message)
+            move_refs(self._refs, updates)
+            return []
+        git, checkout = self._workspace.git, self._checkout
+        plans = _plan_all(git, checkout, self._index.staged(), moves, batch)
+        steps = tuple(plan.step for plan in plans)
+        journal = Journal(updates[0].name, updates[0].new, str(checkout.git_dir), steps)
+        write_journal(git, journal)
+        try:
+            write_files(checkout, plans)
+            self._index.begin(plan.entry_change for plan in plans)
+            batch.flush()
+            self._finish_index(plans)
+            move_refs(self._refs, updates)
         except BaseException:
             # Even an interrupt can come after the ref has moved: ask the branch, not the exception.
-            _end(workspace, checkout, journal, landed=has_landed(workspace.git, journal))
+            _end(git, checkout, journal, landed=has_landed(git, journal))
             raise
-        _end(workspace, checkout, journal, landed=True)
-    return [plan.warning for plan in plans if plan.warning]
+        _end(git, checkout, journal, landed=True)
+        return [plan.warning for plan in plans if plan.warning]
+
+    def _finish_index(self, plans: Sequence[Planned]) -> None:
+        """Wait for the new index; a file that an editor saved meanwhile is entered as ours all the same."""
+        assert self._checkout is not None
+        assert self._index is not None
+        for plan in plans:
+            if (
+                plan.step.file_after == plan.step.index_after
+                and self._checkout.read(plan.step.path) != plan.data
+            ):
+                self._index.correct(plan.step.path, plan.entry)
+        self._index.finish()
 
 
-def move_refs(workspace: Workspace, updates: Sequence[RefUpdate], message: str) -> None:
+def move_refs(refs: RefTransaction, updates: Sequence[RefUpdate]) -> None:
     """The instant at which the change happens."""
-    workspace.git.update_refs(updates, message)
+    refs.commit(updates)
 
 
-def _end(workspace: Workspace, checkout: Checkout, journal: Journal, *, landed: bool) -> None:
+def _end(git: Git, checkout: Checkout, journal: Journal, *, landed: bool) -> None:
     """The new index in place, or the working files back as they were; then the journal is done with."""
     if landed:
         checkout.adopt_index()
     else:
         for step in journal.steps:
-            settle_file(workspace.git, checkout, step, landed=False)
-    journal_path(workspace.git).unlink(missing_ok=True)
+            settle_file(git, checkout, step, landed=False)
+    journal_path(git).unlink(missing_ok=True)
 
 
 def _plan_all(
-    workspace: Workspace, checkout: Checkout, moves: Sequence[PathMove], batch: ObjectBatch
+    git: Git,
+    checkout: Checkout,
+    staged: Mapping[str, Staged],
+    moves: Sequence[PathMove],
+    batch: ObjectBatch,
 ) -> list[Planned]:
-    staged = checkout.staged([move.path for move in moves])
-    plans = [_plan(workspace, checkout, move, staged.get(move.path), batch) for move in moves]
+    plans = [_plan(git, checkout, move, staged.get(move.path), batch) for move in moves]
     if any(plan.step.file_before not in {None, move.old} for plan, move in zip(plans, moves, strict=True)):
         batch.flush()  # what the user has must be readable before we write over it
     return plans
 
 
-def _plan(
-    workspace: Workspace, checkout: Checkout, move: PathMove, entry: Staged | None, batch: ObjectBatch
-) -> Planned:
+def _plan(git: Git, checkout: Checkout, move: PathMove, entry: Staged | None, batch: ObjectBatch) -> Planned:
     index_before = entry.oid if entry else None
-    index_after = _plan_entry(workspace, move, index_before, batch)
+    index_after = _plan_entry(git, move, index_before, batch)
     have = checkout.read(move.path)
-    data, warning = _plan_file(workspace, checkout, move, have)
+    data, warning = _plan_file(git, checkout, move, have)
     step = Step(
         path=move.path,
         mode=move.mode,
@@ -127,7 +179,7 @@ def _oid(data: bytes | None) -> str | None:
     return blob_id(data) if data is not None else None
 
 
-def _plan_entry(workspace: Workspace, move: PathMove, staged: str | None, batch: ObjectBatch) -> str | None:
+def _plan_entry(git: Git, move: PathMove, staged: str | None, batch: ObjectBatch) -> str | None:
     """What the index is to hold: our blob, or our change merged into what the user has staged."""
     if staged in {move.old, move.new} or (staged is None and move.taken is not None):
         return move.new
@@ -135,7 +187,6 @@ def _plan_entry(workspace: Workspace, move: PathMove, staged: str | None, batch:
         return move.new
     merged = None
     if staged and move.old and move.data is not None:
-        git = workspace.git
         merged = git.merge_bytes(git.blob(move.old), git.blob(staged), move.data)
     if merged is None:
         raise ConflictError(
@@ -146,7 +197,7 @@ def _plan_entry(workspace: Workspace, move: PathMove, staged: str | None, batch:
 
 
 def _plan_file(
-    workspace: Workspace, checkout: Checkout, move: PathMove, have: bytes | None
+    git: Git, checkout: Checkout, move: PathMove, have: bytes | None
 ) -> tuple[bytes | None, str | None]:
     """(the working file's new bytes, a warning where it is left as the user has it)."""
     if checkout.is_blocked(move.path):
@@ -154,45 +205,18 @@ def _plan_file(
     if same(have, move.old) or have == move.data or (have is not None and have == move.taken):
         return move.data, None
     if have is not None and move.old is not None and move.data is not None:
-        merged = workspace.git.merge_bytes(workspace.git.blob(move.old), have, move.data)
+        merged = git.merge_bytes(git.blob(move.old), have, move.data)
         if merged is not None:
             return merged, None
     gone = "your working copy has removed it" if have is None else "your working copy has other edits"
     return have, f"{move.path}: {gone}; left as it is, the change is in the commit"
 
 
-def _write_files(checkout: Checkout, plans: Sequence[Planned]) -> PreparedIndex:
-    """Write the working files and start writing the index that goes with them."""
-    fresh: list[str] = []
-    entries: dict[str, Staged | None] = {}
+def write_files(checkout: Checkout, plans: Sequence[Planned]) -> None:
     for plan in plans:
-        step = plan.step
-        if step.writes_file:
-            write_working_file(checkout, step.path, plan.data, step.mode)
-        if step.index_before == step.index_after:
+        if not plan.step.writes_file:
             continue
-        # A carriage return could be converted on its way into the index: name the blob instead.
-        if step.file_after == step.index_after and b"\r" not in (plan.data or b""):
-            fresh.append(step.path)
+        if plan.data is None:
+            checkout.remove(plan.step.path)
         else:
-            entries[step.path] = _staged(step)
-    return checkout.prepare_index(fresh, entries)
-
-
-def write_working_file(checkout: Checkout, path: str, data: bytes | None, mode: str) -> None:
-    if data is None:
-        checkout.remove(path)
-    else:
-        checkout.write(path, data, mode)
-
-
-def _staged(step: Step) -> Staged | None:
-    return Staged(step.mode, step.index_after) if step.index_after else None
-
-
-def _finish_index(checkout: Checkout, plans: Sequence[Planned], prepared: PreparedIndex) -> None:
-    """Wait for the new index; a file that an editor saved meanwhile is entered as ours all the same."""
-    for plan in plans:
-        if plan.step.file_after == plan.step.index_after and checkout.read(plan.step.path) != plan.data:
-            prepared.correct(plan.step.path, _staged(plan.step))
-    prepared.wait()
+            checkout.write(plan.step.path, plan.data, plan.step.mode)

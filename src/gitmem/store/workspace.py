@@ -51,6 +51,10 @@ class Workspace:
                 return other
         return None
 
+    def forget_checkout(self) -> None:
+        """Look again at what is checked out when it is next asked for."""
+        self.__dict__.pop("checkout", None)
+
     @property
     def root(self) -> Path | None:
         """The folder of the working files, None where the branch is not checked out."""
