@@ -201,7 +201,7 @@ class Change:
         return root is not None and (root / path).exists()
 
     def _committer(self) -> Signature:
-        who = self._workspace.git.identity
+        who = self._workspace.git.identity()
         if who is None:
             raise IdentityError(
                 "git does not know who you are",

@@ -273,9 +273,12 @@ class Git:
 
     # -- the work tree
 
-    @cached_property
     def identity(self) -> Signature | None:
         """The user's name and address as git knows them, or None where either is missing."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> Signature | None:
         name, email = os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL")
         if not (name and email):
             out = self.run("config", "-z", "--get-regexp", r"^user\.(name|email)$", ok=(0, 1))
