@@ -20,6 +20,7 @@ from gitmem.core.errors import (
 )
 from gitmem.core.ids import Ref, parse_actor
 from gitmem.store.change import Change, Committed
+from gitmem.store.git import ZERO, RefUpdate
 from gitmem.store.workspace import Workspace, find
 from tests.conftest import NOW, git, put
 
@@ -444,3 +445,30 @@ def test_a_file_size_limit_loses_nothing(repo: Path) -> None:
     with find(repo) as ws:
         start(ws)
     assert clean(repo)
+
+
+def test_a_branch_for_review_is_made_in_the_same_step_on_top_of_the_change(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    edit = change(ws)
+    edit.edit(ISSUE, swap("status: todo", "status: in_review"))
+    edit.also_branch("refs/heads/gitmem/run/r1", {"skills/a/SKILL.md": b"waits"}, "run r1: skill a")
+    done = edit.commit("x")
+    assert git(repo, "rev-parse", "gitmem/run/r1~1").strip() == done.oid
+    assert show(repo, "skills/a/SKILL.md", at="gitmem/run/r1") == "waits"
+    assert "in_review" in show(repo, at="gitmem/run/r1")
+    assert not (repo / "skills").exists()
+    assert "Gitmem-Trace" in git(repo, "log", "-1", "--format=%B", "gitmem/run/r1")
+    git(repo, "fsck", "--strict")
+
+
+def test_another_ref_that_was_moved_first_aborts_the_whole_step(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    before = ws.tip()
+    edit = change(ws)
+    edit.edit(ISSUE, swap("status: todo", "status: done"))
+    edit.also_move(lambda: RefUpdate("refs/gitmem/claims/t1", ZERO, before))
+    with pytest.raises(ConflictError):
+        edit.commit("x")
+    assert ws.tip() == before
+    assert clean(repo)
+    assert (repo / ISSUE).read_text() == TEXT

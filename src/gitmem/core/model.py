@@ -236,6 +236,7 @@ class Task:
     not_before: str | None = None
     delivered: tuple[str, ...] = ()
     session_id: str | None = None
+    created: str | None = None
     uncommitted: bool = False
 
 
@@ -257,6 +258,7 @@ def task_of(record: Record) -> Task:
         not_before=text(fields.get("not_before")),
         delivered=texts(fields.get("delivered")),
         session_id=text(fields.get("session_id")),
+        created=text(fields.get("created")),
         uncommitted=record.uncommitted,
     )
 

@@ -7,7 +7,7 @@ the bytes it is given. Every record that results is validated before anything is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +19,16 @@ from gitmem.core.layout import kind_of, path_problem
 from gitmem.core.record import Problem, Severity
 from gitmem.store import trees
 from gitmem.store.checkout import Checkout
-from gitmem.store.git import EXECUTABLE, FILE, RefMovedError, RefUpdate, Signature, TreeEntry
+from gitmem.store.git import (
+    EXECUTABLE,
+    FILE,
+    ZERO,
+    ObjectBatch,
+    RefMovedError,
+    RefUpdate,
+    Signature,
+    TreeEntry,
+)
 from gitmem.store.journal import lock_path, settle
 from gitmem.store.lock import exclusive
 from gitmem.store.move import BranchMove, PathMove
@@ -43,6 +52,23 @@ class _Intent:
     verb: _Verb
     transform: Callable[[bytes], bytes] = bytes
     mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    ref: str
+    files: Mapping[str, bytes]
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the parts of one commit have in common."""
+
+    author: Signature
+    committer: Signature
+    message: str
+    trailers: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +102,7 @@ class Change:
         self._intents: dict[str, _Intent] = {}
         self._guards: list[Callable[[str], None]] = []
         self._updates: list[Callable[[], RefUpdate]] = []
+        self._branches: list[_Branch] = []
 
     def create(self, path: str, data: bytes, *, executable: bool = False) -> None:
         """Add a new file; ConflictError at commit where the path is taken."""
@@ -110,6 +137,10 @@ class Change:
         """Move another ref in the same step as the branch: both happen or neither."""
         self._updates.append(update)
 
+    def also_branch(self, ref: str, files: Mapping[str, bytes], subject: str) -> None:
+        """Put `files` on a new branch, one commit on top of this change, in the same step."""
+        self._branches.append(_Branch(ref, dict(files), subject))
+
     def _intend(self, path: str, intent: _Intent) -> None:
         reason = path_problem(path)
         if reason and intent.verb in {_Verb.CREATE, _Verb.WRITE}:
@@ -128,45 +159,56 @@ class Change:
         Raises ConflictError, NotFoundError, InvalidDocumentError, LockedError, StorageError or
         IdentityError; then nothing has changed.
         """
-        message = self._message(subject, body, refs)
-        committer = self._committer()
+        head = self._head(subject, body, refs)
         for _ in range(ROUNDS_MAX):
             with exclusive(lock_path(self._workspace.git)) as lock:
                 settle(self._workspace)
                 self._workspace.forget_checkout()  # another branch may have been checked out
-                with BranchMove(self._workspace, list(self._intents), message, lock) as move:
+                with BranchMove(self._workspace, list(self._intents), head.message, lock) as move:
                     tip = self._workspace.tip()
                     try:
-                        return self._commit_once(move, tip, message, committer)
+                        return self._commit_once(move, tip, head)
                     except RefMovedError:
                         if self._workspace.git.ref(self._workspace.ref) == tip:
                             raise  # another ref of the same step was moved, not the branch
         raise ConflictError("the workspace branch keeps moving", "try again in a moment")
 
-    def _commit_once(self, move: BranchMove, tip: str, message: str, committer: Signature) -> Committed:
-        workspace = self._workspace
+    def _commit_once(self, move: BranchMove, tip: str, head: _Head) -> Committed:
         for check in self._guards:
             check(tip)
         moves = [step for path, intent in self._intents.items() if (step := self._plan(tip, path, intent))]
         updates = [update() for update in self._updates]
         if not moves and not updates:
             return Committed(tip, ())
-        batch = workspace.git.batch()
+        batch = self._workspace.git.batch()
         changes = {
             m.path: TreeEntry(m.path, m.mode, batch.blob(m.data)) if m.data is not None else None
             for m in moves
         }
-        oid = batch.commit(
-            trees.rewrite(workspace.git, batch, workspace.git.tree_of(tip), changes),
-            [tip],
+        tree = trees.rewrite(self._workspace.git, batch, self._workspace.git.tree_of(tip), changes)
+        oid = self._commit_object(batch, tree, tip, head, head.message)
+        for branch in self._branches:
+            updates.append(self._branch_update(batch, branch, tree, oid, head))
+        warnings = move.land([RefUpdate(self._workspace.ref, oid, tip), *updates], moves, batch)
+        return Committed(oid, tuple(step.path for step in moves), tuple(warnings))
+
+    def _branch_update(
+        self, batch: ObjectBatch, branch: _Branch, tree: str, parent: str, head: _Head
+    ) -> RefUpdate:
+        files = {path: TreeEntry(path, FILE, batch.blob(data)) for path, data in branch.files.items()}
+        tree = trees.rewrite(self._workspace.git, batch, tree, files)
+        oid = self._commit_object(batch, tree, parent, head, f"{branch.subject}\n\n{head.trailers}\n")
+        return RefUpdate(branch.ref, oid, ZERO)
+
+    def _commit_object(self, batch: ObjectBatch, tree: str, parent: str, head: _Head, message: str) -> str:
+        return batch.commit(
+            tree,
+            [parent],
             message,
-            author=self._author or author_of(self._actor, workspace.config.id) or committer,
-            committer=committer,
+            author=head.author,
+            committer=head.committer,
             epoch_s=int(self._now.timestamp()),
         )
-        branch = RefUpdate(workspace.ref, oid, tip)
-        warnings = move.land([branch, *updates], moves, batch)
-        return Committed(oid, tuple(step.path for step in moves), tuple(warnings))
 
     def _plan(self, tip: str, path: str, intent: _Intent) -> PathMove | None:
         """What the intent means on top of `tip`; None where it changes nothing."""
@@ -200,25 +242,24 @@ class Change:
         root = self._workspace.root
         return root is not None and (root / path).exists()
 
-    def _committer(self) -> Signature:
-        who = self._workspace.git.identity()
-        if who is None:
+    def _head(self, subject: str, body: str, refs: Sequence[Ref]) -> _Head:
+        committer = self._workspace.git.identity()
+        if committer is None:
             raise IdentityError(
                 "git does not know who you are",
                 'git config --global user.name "Your Name" && git config --global user.email you@example.org',
             )
-        return who
-
-    def _message(self, subject: str, body: str, refs: Sequence[Ref]) -> str:
-        line = " ".join(subject.split())
-        trailers = [
-            f"Gitmem-Action: {self._action}",
-            f"Gitmem-Actor: {self._actor}",
-            f"Gitmem-Trace: {self._trace}",
-            *(f"Gitmem-{ref.kind.capitalize()}: {ref.name}" for ref in dict.fromkeys(refs)),
-        ]
-        parts = [line, body.strip(), "\n".join(trailers)]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        author = self._author or author_of(self._actor, self._workspace.config.id) or committer
+        trailers = "\n".join(
+            [
+                f"Gitmem-Action: {self._action}",
+                f"Gitmem-Actor: {self._actor}",
+                f"Gitmem-Trace: {self._trace}",
+                *(f"Gitmem-{ref.kind.capitalize()}: {ref.name}" for ref in dict.fromkeys(refs)),
+            ]
+        )
+        parts = [" ".join(subject.split()), body.strip(), trailers]
+        return _Head(author, committer, "\n\n".join(part for part in parts if part) + "\n", trailers)
 
 
 def author_of(actor: Actor, workspace_id: str) -> Signature | None:

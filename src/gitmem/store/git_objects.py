@@ -48,6 +48,7 @@ class ObjectBatch:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pending: dict[str, tuple[str, bytes]] = {}
+        self.trees: dict[str, list[TreeEntry]] = {}
 
     def blob(self, data: bytes) -> str:
         return self._add("blob", data)
@@ -59,7 +60,9 @@ class ObjectBatch:
             f"{int(e.mode, 8):o} ".encode() + encode_path(e.path) + b"\0" + bytes.fromhex(e.oid)
             for e in ordered
         )
-        return self._add("tree", data)
+        oid = self._add("tree", data)
+        self.trees[oid] = ordered
+        return oid
 
     def commit(
         self,

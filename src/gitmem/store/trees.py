@@ -38,7 +38,7 @@ def _rewrite(
     for name, inner in below.items():
         folder = here.get(name)
         _check_kind(folder, is_folder=True, path=prefix + name)
-        inside = git.tree(folder.oid) if folder else []
+        inside = _entries(git, batch, folder.oid) if folder else []
         oid = _rewrite(git, batch, inside, inner, f"{prefix}{name}/")
         if oid == EMPTY_TREE:
             here.pop(name, None)
