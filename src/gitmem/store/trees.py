@@ -13,9 +13,13 @@ def rewrite(git: Git, batch: ObjectBatch, root: str, changes: Mapping[str, TreeE
 
     Raises ConflictError where a file stands in the place of a folder or the other way round.
     """
-    return _rewrite(
-        git, batch, git.tree(root), {tuple(path.split("/")): e for path, e in changes.items()}, ""
-    )
+    by_parts = {tuple(path.split("/")): entry for path, entry in changes.items()}
+    return _rewrite(git, batch, _entries(git, batch, root), by_parts, "")
+
+
+def _entries(git: Git, batch: ObjectBatch, oid: str) -> list[TreeEntry]:
+    """A tree that is in the repository, or still only in the batch."""
+    return batch.trees[oid] if oid in batch.trees else git.tree(oid)
 
 
 def _rewrite(
