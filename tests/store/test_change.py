@@ -451,7 +451,7 @@ def test_a_branch_for_review_is_made_in_the_same_step_on_top_of_the_change(repo:
     put(repo, ISSUE, TEXT)
     edit = change(ws)
     edit.edit(ISSUE, swap("status: todo", "status: in_review"))
-    edit.also_branch("refs/heads/gitmem/run/r1", {"skills/a/SKILL.md": b"waits"}, "run r1: skill a")
+    edit.also_branch("refs/heads/gitmem/run/r1", {"skills/a/SKILL.md": (b"waits", False)}, "run r1: skill a")
     done = edit.commit("x")
     assert git(repo, "rev-parse", "gitmem/run/r1~1").strip() == done.oid
     assert show(repo, "skills/a/SKILL.md", at="gitmem/run/r1") == "waits"

@@ -83,6 +83,7 @@ class Reason(StrEnum):
     NOT_TRUSTED = "not_trusted"
     RUNNER_LOST = "runner_lost"
     LATE = "late"
+    INTERNAL = "internal"
 
 
 # Infrastructure: the task did nothing wrong, trying again later can help.

@@ -57,7 +57,7 @@ class _Intent:
 @dataclass(frozen=True, slots=True)
 class _Branch:
     ref: str
-    files: Mapping[str, bytes]
+    files: Mapping[str, tuple[bytes, bool]]
     subject: str
 
 
@@ -137,8 +137,11 @@ class Change:
         """Move another ref in the same step as the branch: both happen or neither."""
         self._updates.append(update)
 
-    def also_branch(self, ref: str, files: Mapping[str, bytes], subject: str) -> None:
-        """Put `files` on a new branch, one commit on top of this change, in the same step."""
+    def also_branch(self, ref: str, files: Mapping[str, tuple[bytes, bool]], subject: str) -> None:
+        """Put `files` on a new branch, one commit on top of this change, in the same step.
+
+        Each is given as (bytes, executable).
+        """
         self._branches.append(_Branch(ref, dict(files), subject))
 
     def _intend(self, path: str, intent: _Intent) -> None:
@@ -195,7 +198,10 @@ class Change:
     def _branch_update(
         self, batch: ObjectBatch, branch: _Branch, tree: str, parent: str, head: _Head
     ) -> RefUpdate:
-        files = {path: TreeEntry(path, FILE, batch.blob(data)) for path, data in branch.files.items()}
+        files = {
+            path: TreeEntry(path, EXECUTABLE if executable else FILE, batch.blob(data))
+            for path, (data, executable) in branch.files.items()
+        }
         tree = trees.rewrite(self._workspace.git, batch, tree, files)
         oid = self._commit_object(batch, tree, parent, head, f"{branch.subject}\n\n{head.trailers}\n")
         return RefUpdate(branch.ref, oid, ZERO)

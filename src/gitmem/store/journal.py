@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ from gitmem.store.lock import exclusive
 if TYPE_CHECKING:
     from gitmem.store.git import Git
     from gitmem.store.workspace import Workspace
+
+
+RECOVERY_WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,33 +92,28 @@ def read_journal(git: Git) -> Journal | None:
         return None
 
 
-def recover(workspace: Workspace) -> bool:
-    """Finish or undo a move that a crash interrupted; True where there was one.
+def recover(workspace: Workspace) -> None:
+    """Finish or undo a move that a crash interrupted, if there was one.
 
-    A living process that is in the middle of a move holds the lock, so then there is nothing to do.
+    A living process that is in the middle of a move holds the lock, as does, for a moment, the
+    `update-ref` of one that was killed; while it is held there is nothing to do. In a repository
+    that cannot be written there is nothing that we could have begun.
     """
-    git = workspace.git
-    if not journal_path(git).exists():
-        return False
-    try:
-        with exclusive(lock_path(git), wait_s=0):
-            settle(workspace)
-    except (LockedError, StorageError):
-        return False
-    return True
+    with suppress(LockedError, StorageError), exclusive(lock_path(workspace.git), wait_s=RECOVERY_WAIT_S):
+        settle(workspace)
 
 
 def settle(workspace: Workspace) -> None:
     """Bring working files and index to the side that the branch is on. The caller holds the lock."""
     git = workspace.git
+    for places in _checkouts(workspace):
+        drop_our_lock(places.git_dir / "index")
     journal = read_journal(git)
     if journal is not None:
         places = next((p for p in _checkouts(workspace) if str(p.git_dir) == journal.git_dir), None)
         if places is not None:
-            drop_our_lock(places.git_dir / "index")
-            landed = has_landed(git, journal)
-            _settle_checkout(git, Checkout(places), journal, landed)
-    journal_path(git).unlink(missing_ok=True)
+            _settle_checkout(git, Checkout(places), journal, has_landed(git, journal))
+        journal_path(git).unlink(missing_ok=True)
 
 
 def _checkouts(workspace: Workspace) -> list[git_files.Places]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,17 @@ class Workspace:
             )
         return oid
 
+    def refresh(self) -> None:
+        """Look again at what is checked out and what `gitmem.yaml` says; a broken one changes nothing."""
+        self.forget_checkout()
+        data = None
+        if self.root is not None and (self.root / CONFIG_FILE).is_file():
+            data = _read_config(self.root / CONFIG_FILE)
+        else:
+            data = _committed_config(self.git, self.branch)
+        with suppress(InvalidDocumentError):
+            self.config = config_of(_config_fields(self.git, data)) if data else self.config
+
     def close(self) -> None:
         self.git.close()
 
@@ -102,7 +114,17 @@ def find(start: Path) -> Workspace:
     found = _in_repository(git) or _remembered(git)
     if found is None:
         raise _none_here(start)
+    _recover(found)
     return found
+
+
+def _recover(workspace: Workspace) -> None:
+    """After a crash in the middle of a change, that comes before anything else (see `journal`)."""
+    lock = workspace.checkout.git_dir / "index.lock" if workspace.checkout else None
+    if (workspace.git.state_dir / "journal.json").exists() or (lock and lock.exists()):
+        from gitmem.store.journal import recover  # late: only after a crash
+
+        recover(workspace)
 
 
 def _none_here(start: Path) -> NotAWorkspaceError:

@@ -1,0 +1,183 @@
+"""Bringing the workspace to a state that a runner can work from: re-derived, never remembered.
+
+What people dropped by hand is taken in; what a runner that died had in hand is ended or goes
+back to the queue. Nothing here deletes anything of anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from gitmem.agents import processes
+from gitmem.agents.adapter import EventType, Verdict
+from gitmem.agents.eventslog import read_events
+from gitmem.agents.registry import adapter_named
+from gitmem.core.clock import Clock, stamp
+from gitmem.core.dispatch import agent_name
+from gitmem.core.errors import GitmemError
+from gitmem.core.ids import Actor, Entropy, Ref
+from gitmem.core.model import Task
+from gitmem.core.record import Kind, Record, Severity
+from gitmem.core.states import Reason
+from gitmem.ops import check
+from gitmem.runner import rundir
+from gitmem.runner.active import Finished, load_verdict
+from gitmem.runner.ended import Attempt
+from gitmem.runner.rundir import RunDir
+from gitmem.store import claims
+from gitmem.store.change import Change
+from gitmem.store.claims import Claim
+from gitmem.store.git import Git
+from gitmem.store.reader import Reader
+from gitmem.store.workspace import Workspace
+
+# A program that outlived its runner gets as long to end as one that is cancelled.
+STOP_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An attempt whose runner died, taken over by us, with its end as far as it can be known."""
+
+    attempt: Attempt
+    place: RunDir
+    finished: Finished
+
+
+def adopt(workspace: Workspace, reader: Reader, actor: Actor, now: Clock, trace: str) -> list[str]:
+    """Commit what was dropped into the queue by hand, as it stands; returns the task ids.
+
+    Issues that lack their id get it first, in a commit of its own, keeping what was written.
+    """
+    tasks = [task for task in reader.tasks() if task.uncommitted and not _is_broken(reader, task.path)]
+    fresh = [task for task in tasks if not _committed(workspace, reader.commit, task.path)]
+    if not fresh:
+        return []
+    change = Change(workspace, actor=actor, action="queue.add", now=now(), trace=trace)
+    for task in fresh:
+        change.edit(task.path, bytes)
+    refs = [ref for task in fresh for ref in (Ref("issue", task.issue), Ref("task", task.id))]
+    named = fresh[0].id if len(fresh) == 1 else f"{len(fresh)} tasks"
+    change.commit(f"queue: {named}, dropped by hand", refs=refs)
+    return [task.id for task in fresh]
+
+
+def _is_broken(reader: Reader, path: str) -> bool:
+    return any(p.path == path and p.severity is Severity.ERROR for p in reader.problems())
+
+
+def _committed(workspace: Workspace, commit: str, path: str) -> bool:
+    return workspace.git.entry(commit, path) is not None
+
+
+def fill_in(workspace: Workspace, reader: Reader, wanted: Iterable[str], actor: Actor, now: Clock) -> bool:
+    """Give the issues in `wanted` (ids) the keys that a hand-written file lacks; True where one did."""
+    paths = [
+        record.path
+        for record in _records(reader, Kind.ISSUE, wanted)
+        if "id" not in record.fields and not _is_broken(reader, record.path)
+    ]
+    return bool(paths) and bool(check.fix(workspace, paths, actor=actor, now=now()))
+
+
+def _records(reader: Reader, kind: Kind, ids: Iterable[str]) -> Iterator[Record]:
+    for name in ids:
+        try:
+            yield reader.record(kind, name)
+        except GitmemError:
+            continue
+
+
+def take_over(
+    workspace: Workspace, reader: Reader, runner: str, now: Clock, entropy: Entropy
+) -> Iterator[Lost]:
+    """Each attempt whose holder is gone, after what it left running was stopped."""
+    me = claims.this_process(runner)
+    for held in claims.read_all(workspace.git):
+        if not claims.is_abandoned(held, me, now()):
+            continue
+        stop_leftovers(held.run)
+        ours = claims.claim(
+            workspace.git,
+            held.task,
+            run=held.run,
+            attempt=held.attempt,
+            holder=me,
+            now=now(),
+            entropy=entropy,
+        )
+        if ours is None:
+            continue
+        lost = _lost(workspace, reader, ours, now)
+        if lost is None:
+            claims.release(workspace.git, ours)
+        else:
+            yield lost
+
+
+def stop_leftovers(run: str) -> None:
+    """End the programs of a run whose runner is gone: two agents must not share a directory."""
+    mark = f"GITMEM_RUN={run}".encode()
+    if run:
+        processes.stop(lambda: processes.family(-1, mark), STOP_GRACE_S)
+
+
+def _lost(workspace: Workspace, reader: Reader, held: Claim, now: Clock) -> Lost | None:
+    """The attempt behind a claim, or None where it never began or its task is gone."""
+    task = next((task for task in reader.tasks() if task.id == held.task), None)
+    if task is None or task.attempt != held.attempt:
+        return None
+    try:
+        issue = reader.issue(task.issue)
+        agent = reader.agent(agent_name(task, issue, workspace.config.default_agent) or "")
+    except GitmemError:
+        return None
+    place = rundir.run_dir(workspace.config.id, issue.id, agent.name)
+    about = rundir.described(place)
+    if about.get("run") != held.run:
+        return None
+    attempt = Attempt(
+        run=held.run,
+        task=task,
+        issue=issue,
+        agent=agent,
+        claim=held,
+        runner=held.holder.runner,
+        started=_said(about, "started") or stamp(now()),
+        trace=_said(about, "trace") or "0" * 32,
+        base=_said(about, "base") or reader.commit,
+        snapshot=_said(about, "snapshot"),
+    )
+    finished = load_verdict(place, held.run)
+    if finished is None:
+        finished, attempt = _cut_off(attempt, place)
+    return Lost(attempt, place, finished)
+
+
+def _said(about: dict[str, object], key: str) -> str | None:
+    value = about.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _cut_off(attempt: Attempt, place: RunDir) -> tuple[Finished, Attempt]:
+    """A run that was cut off: tried again, unless a tool ran and the program cannot pick up its session."""
+    events = list(read_events(place.events))
+    tool_ran = any(event.type is EventType.TOOL_START for event in events)
+    session = next((event.session_id for event in events if event.session_id), None)
+    verdict = Verdict(
+        Reason.RUNNER_LOST, "the runner ended before the agent", session_id=session, tool_ran=tool_ran
+    )
+    if tool_ran and not (session and adapter_named(attempt.agent.adapter).can_resume):
+        attempt = replace(attempt, task=_last_attempt(attempt.task))
+    return Finished(attempt.run, verdict, changed=False), attempt
+
+
+def _last_attempt(task: Task) -> Task:
+    return replace(task, max_attempts=task.attempt + 1)
+
+
+def stale_claims(git: Git, reader: Reader) -> list[Claim]:
+    """Claims on tasks that are not there: their runs deliver nothing any more."""
+    known = {task.id for task in reader.tasks()}
+    return [held for held in claims.read_all(git) if held.task not in known]
