@@ -77,7 +77,7 @@ def test_a_broken_file_is_refused_with_its_line_and_the_rest_is_kept(tmp_path: P
     back = read(tmp_path)
     assert [note.body for note in back.comments] == ["fine"]
     assert refused(back)["comments/a.md"].startswith("line ")
-    assert refused(back)["comments/c.md"] == "is empty"
+    assert "is empty" in refused(back)["comments/c.md"]
 
 
 def test_links_are_never_followed(tmp_path: Path) -> None:

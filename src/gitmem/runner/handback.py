@@ -113,7 +113,7 @@ def _parse(file: OutFile) -> document.Document | Refusal:
     parsed = document.parse(data, file.path)
     error = next((p for p in parsed.problems if p.severity is Severity.ERROR), None)
     if error is not None:
-        return Refusal(file.path, f"line {error.line}: {error.message}")
+        return Refusal(file.path, f"line {error.line}: {error.message}" if error.line else error.message)
     return parsed
 
 
