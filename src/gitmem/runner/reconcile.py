@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 
 from gitmem.agents import processes
 from gitmem.agents.adapter import EventType, Verdict
-from gitmem.agents.eventslog import read_events
 from gitmem.agents.registry import adapter_named
 from gitmem.core.clock import Clock, stamp
 from gitmem.core.dispatch import agent_name
 from gitmem.core.errors import GitmemError
 from gitmem.core.ids import Actor, Entropy, Ref
 from gitmem.core.model import Task
-from gitmem.core.record import Kind, Record, Severity
+from gitmem.core.record import Kind, Record, Severity, text
 from gitmem.core.states import Reason
 from gitmem.ops import check
 from gitmem.runner import rundir
 from gitmem.runner.active import Finished, load_verdict
 from gitmem.runner.ended import Attempt
+from gitmem.runner.eventlog import read_events
 from gitmem.runner.rundir import RunDir
 from gitmem.store import claims
 from gitmem.store.change import Change
@@ -163,8 +163,8 @@ def _said(about: dict[str, object], key: str) -> str | None:
 def _cut_off(attempt: Attempt, place: RunDir) -> tuple[Finished, Attempt]:
     """A run that was cut off: tried again, unless a tool ran and the program cannot pick up its session."""
     events = list(read_events(place.events))
-    tool_ran = any(event.type is EventType.TOOL_START for event in events)
-    session = next((event.session_id for event in events if event.session_id), None)
+    tool_ran = any(event.get("type") == EventType.TOOL_START for event in events)
+    session = next((text(event["session_id"]) for event in events if event.get("session_id")), None)
     verdict = Verdict(
         Reason.RUNNER_LOST, "the runner ended before the agent", session_id=session, tool_ran=tool_ran
     )

@@ -44,7 +44,10 @@ def distrusted(
     if uncommitted and not (local and trusted(policy, _member(local))):
         return "it has uncommitted edits, and the local identity is no trusted member"
     here = _made_here(git, workspace.ref)
-    for oid in _writers(git, commit, path):
+    writers = _writers(git, commit, path)
+    if not writers and not uncommitted:
+        return f"{path} is not in the commit that the run starts from"
+    for oid in writers:
         reason = _vouched(git, oid, who, policy, local if oid in here else None)
         if reason:
             return reason
@@ -67,8 +70,12 @@ def _writers(git: Git, tip: str, path: str) -> list[str]:
     """The commits that changed what would be run; moves of status and the like are not among them."""
     history = list(git.log(tip, paths=[path]))
     texts = [_runnable(git, commit.oid, path) for commit in history]
-    older: list[object] = [*texts[1:], None]
+    older = [*texts, None][1:]
     return [commit.oid for commit, text, before in zip(history, texts, older, strict=True) if text != before]
+
+
+# The fields that say what is run, in an issue, a skill or an agent.
+_RUNNABLE = ("title", "acceptance_criteria", "adapter", "command", "env", "home", "skills")
 
 
 def _runnable(git: Git, commit: str, path: str) -> object:
@@ -76,7 +83,7 @@ def _runnable(git: Git, commit: str, path: str) -> object:
     if entry is None:
         return None
     parsed = document.parse(git.blob(entry.oid), path)
-    return parsed.body, parsed.fields.get("title"), repr(parsed.fields.get("acceptance_criteria"))
+    return parsed.body, tuple(repr(parsed.fields.get(name)) for name in _RUNNABLE)
 
 
 def _made_here(git: Git, ref: str) -> set[str]:
