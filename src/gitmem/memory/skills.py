@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from gitmem.core.layout import path_problem
 from gitmem.core.record import Kind, Problem, Severity, text
 from gitmem.core.tokens import estimate
+from gitmem.memory.fencing import hidden_in
 from gitmem.memory.words import HOLLOW
 from gitmem.store import document, schema
 from gitmem.store.document import Document
@@ -124,34 +125,16 @@ def _of_file(root: str, path: str, data: bytes, files: Mapping[str, bytes]) -> I
         yield from _dead_links(root, path, content, files)
 
 
-# Zero-width, bidirectional, invisible operators, fillers, tags and variation selectors beyond emoji's:
-# a reader sees nothing, a model reads them.
-_HIDDEN = re.compile(
-    "[\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u061c\u3164\ufeff\uffa0"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
-)
-_JOINERS = "\u200c\u200d"
-
-
 def _hidden_characters(path: str, content: str) -> Iterator[Problem]:
-    for number, line in enumerate(content.split("\n"), 1):
-        for found in _HIDDEN.finditer(line):
-            char, at = found.group(), found.start()
-            if (number, at, char) == (1, 0, "\ufeff") or (char in _JOINERS and _joins(line, at)):
-                continue
+    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), 1):
+        for at in hidden_in(line)[:1]:  # one a line is enough to find the rest
             yield _problem(
                 path,
                 "hidden-character",
-                f"an invisible character U+{ord(char):04X}",
+                f"an invisible character U+{ord(line[at]):04X}",
                 "remove it: people do not see it and agents read it",
                 at=(number, at + 1),
             )
-            break  # one a line is enough to find the rest
-
-
-def _joins(line: str, at: int) -> bool:
-    """True between two characters of a script or an emoji that is written with joiners."""
-    return 0 < at < len(line) - 1 and line[at - 1] > "\u02ff" and line[at + 1] > "\u02ff"
 
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")

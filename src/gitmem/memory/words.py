@@ -6,43 +6,40 @@ which is right for names and identifiers and harmless otherwise.
 
 from __future__ import annotations
 
+from gitmem.store.search_terms import STOP_WORDS
+
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Function words: they say nothing about a topic.
-STOP = _set("""
-a about above after again against all also although always am an and any are as at be because been before
-being below between both but by can cannot could did do does doing done down during each either else etc
-even ever every few for from further get gets getting give given go goes going got had has have having he
-her here hers him his how however i if in instead into is it its itself just let like likely lot made
-make makes making many may me might more most much must my near need needed needs never no nor not
-nothing now of off often on once one only onto or other others our ours out over own per perhaps please
-put quite rather really s same see seem seems seen she should since so some something still such t take
-takes than that the their them then there these they thing things this those though three through thus
-till to together too two under until up upon us very via want wants was way we well were what whatever
-when whenever where whether which while who whole whom whose why will with within without would yes yet
-you your yours
+# Function words say nothing about a topic: those that the index drops, and more.
+STOP = STOP_WORDS | _set("""
+above against although always below cannot done either else etc even ever every get gets getting give
+given go goes going got however instead let likely lot made make makes making many may might much must
+near needed never nothing often one onto others per perhaps put quite rather really s see seem seems seen
+since something still t take takes thing things though three thus till together two upon via wants way
+well whatever whenever whether whole whose within without yes yet
 """)
 
 # Words of nearly every issue of a software team: they count, but little.
 GENERIC = _set("""
-add added adding allow app application automatically available bad base basic behavior behaviour better
-break breaks broken bug build call called case cause change changed changes check class clean code
-command common complete config configuration correct correctly create created current currently data day
-default describe description develop developer different doc docs document documentation easy enable
+add added adding allow api apis app application automatically available bad base basic behavior behaviour
+better break breaks broken bug build call called case cause change changed changes check class clean code
+com command common complete config configuration correct correctly create created current currently data
+day default describe description develop developer different doc docs document documentation easy enable
 ensure environment error errors event example exist existing expect expected explain fail failed failing
 fails failure feature field fields file files find first fix fixed fixes folder follow following found
-full function good guide handle help hour idea implement improve include information input install
-instance issue item job keep kind know last later latest line list local log logic logs machine main
-manage message method minute missing mode module move name new next note number object old open option
-order output package page part path people place possible problem process product production program
-project proper properly provide question reason remove repo report repository request require required
-result return right root run running runs save script seconds send server service set setting setup show
-simple slow small software source start state status step steps stop support sure system task team test
-tests text think tool tools try turn type understand update updated upgrade usage use used user users
-uses using value version wait warning week with work working works write wrong
+full function good guide handle help hour html http https idea implement improve include information
+input install instance issue item job json keep kind know last later latest line list local log logic
+logs machine main manage message method minute missing mode module move name new next note number object
+old open option order org output package page part path people place possible problem process product
+production program project proper properly provide public question reason remove repo report repository
+request require required result return right root run running runs save script seconds send server
+service set setting setup show simple slow small software source src start state status step steps stop
+support sure system task team test tests text think tool tools try turn type understand update updated
+upgrade url usage use used user users uses using value version wait warning web week with work working
+works write wrong yaml yml
 """)
 
 # Words that a description may consist of and still say nothing.
@@ -72,7 +69,7 @@ database db postgres postgresql mysql sqlite
 migration migrate schema
 query sql
 cache caching cached memoize
-container docker image
+container docker image layer
 kubernetes k8s cluster pod helm
 pipeline ci workflow actions
 dependency dependencies library package
@@ -81,7 +78,7 @@ timeout deadline
 retry retries backoff reattempt
 email mail smtp
 payment billing invoice checkout charge
-picture image photo thumbnail avatar
+picture image photo thumbnail avatar png jpeg webp
 upload attach attachment
 download fetch
 translate translation i18n localization locale language
@@ -90,7 +87,7 @@ clock time date
 endpoint route api
 webhook callback hook
 memory oom heap leak ram
-disk storage space quota
+disk storage space quota device volume
 network connection socket
 password passphrase secret
 permission permissions access authorization rights forbidden
