@@ -227,11 +227,20 @@ def _take(lock: Path) -> None:
                 ) from None
             time.sleep(0.005)
         except OSError as error:
-            raise StorageError(f"cannot write {lock}: {error.strerror}", "nothing was changed") from error
-        else:
+            raise _cannot_lock(lock, error) from error
+        try:
             os.write(handle, LOCK_MARK)
-            os.close(handle)
+        except OSError as error:
+            lock.unlink()
+            raise _cannot_lock(lock, error) from error
+        else:
             return
+        finally:
+            os.close(handle)
+
+
+def _cannot_lock(lock: Path, error: OSError) -> StorageError:
+    return StorageError(f"cannot write {lock}: {error.strerror}", "nothing was changed")
 
 
 def drop_our_lock(index: Path) -> None:
