@@ -1,0 +1,210 @@
+"""What an agent program is to us: a job for it, the events it prints, the verdict on its turn.
+
+An adapter is a record of facts about one program plus a reader that turns its lines into
+events. Everything that runs, waits, stops and judges is common (`spawn`, `drive`, `tally`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gitmem.core.states import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One turn for an agent program.
+
+    `work` is its working directory, `run_dir` where events and logs go. `env` are variables
+    that we set, `pass_env` names of our own that it may see. `home` None is the user's own
+    home and login. `command` replaces the executable and adds leading arguments. The limits
+    are seconds: until the first output, of silence, of silence while a tool runs, in all.
+    """
+
+    work: Path
+    run_dir: Path
+    prompt: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    pass_env: tuple[str, ...] = ()
+    home: Path | None = None
+    session_id: str | None = None
+    model: str | None = None
+    command: tuple[str, ...] = ()
+    timeout_s: float = 5400
+    idle_timeout_s: float = 900
+    start_timeout_s: float = 120
+    tool_timeout_s: float = 2700
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of a run; None is unknown, never 0.
+
+    `input` is without what the provider read from its cache (`cached`); tokens written to the
+    cache count as input. `output` contains `reasoning` where the provider counts it so.
+    """
+
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            _sum(self.input, other.input),
+            _sum(self.cached, other.cached),
+            _sum(self.output, other.output),
+            _sum(self.reasoning, other.reasoning),
+            _sum(self.cost_usd, other.cost_usd),
+        )
+
+    def as_dict(self) -> dict[str, int | float | None]:
+        return {
+            "input": self.input,
+            "cached": self.cached,
+            "output": self.output,
+            "reasoning": self.reasoning,
+            "cost_usd": self.cost_usd,
+        }
+
+
+N = TypeVar("N", int, float)
+
+
+def _sum(a: N | None, b: N | None) -> N | None:
+    return b if a is None else a if b is None else a + b
+
+
+class EventType(StrEnum):
+    START = "start"  # the session has begun
+    MESSAGE = "message"  # the agent's own words, whole
+    THINKING = "thinking"  # its reasoning, or a sub-agent's words: never an answer
+    TOOL_START = "tool_start"
+    TOOL_END = "tool_end"
+    ERROR = "error"  # trouble that the program may yet get over
+    RESULT = "result"  # terminal: the program says how the turn ended
+    OTHER = "other"  # a sign of life
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One normalised event.
+
+    `call` is the program's id of a tool call. `usage` on RESULT is the whole run's, elsewhere
+    an increment. `reason` None on RESULT means that the turn ended well; on ERROR it is what
+    the trouble is, where known. `retry_at` is when the provider says to come back (UTC stamp).
+    """
+
+    type: EventType
+    text: str = ""
+    tool: str | None = None
+    call: str | None = None
+    session_id: str | None = None
+    usage: Usage | None = None
+    reason: Reason | None = None
+    retry_at: str | None = None
+    resume_rejected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a turn ended. `reason` None: the program gave its positive terminal event.
+
+    `text` is the final answer and empty on failure, so that narration is never taken for one.
+    `exit` is the exit code, negative for a signal. `tool_ran`: something may have been changed.
+    `resume_rejected`: the session of the job is lost; retire it.
+    """
+
+    reason: Reason | None
+    detail: str = ""
+    text: str = ""
+    session_id: str | None = None
+    usage: Usage = Usage()
+    exit: int | None = None
+    tool_ran: bool = False
+    retry_at: str | None = None
+    resume_rejected: bool = False
+
+
+class Source(StrEnum):
+    STDOUT = "stdout"
+    STDERR = "stderr"
+
+
+class Reader:
+    """Turns the output of one run into events; the default takes every line as a sign of life.
+
+    A program that prints one JSON document collects lines and gives its events when the
+    document is complete; one that prints plain text answers in `end`.
+    """
+
+    def line(self, text: str, source: Source) -> Iterable[Event]:
+        """The events in one line, which comes without its line ending."""
+        if source is Source.STDOUT:
+            yield Event(EventType.OTHER, text)
+
+    def end(self, exit_code: int) -> Iterable[Event]:
+        """What only the program's own end tells; not asked when we stopped it."""
+        del exit_code
+        return ()
+
+
+class JsonLinesReader(Reader):
+    """A reader of programs that print one JSON object a line; other lines are noise."""
+
+    def line(self, text: str, source: Source) -> Iterable[Event]:
+        if source is Source.STDERR:
+            return ()
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            return (Event(EventType.OTHER, text),) if text.strip() else ()
+        return self.record(record)
+
+    def record(self, record: Mapping[str, Any]) -> Iterable[Event]:
+        raise NotImplementedError
+
+
+Environment = Mapping[str, str]
+
+
+def _no_arguments(_job: Job) -> list[str]:
+    return []
+
+
+def _no_variables(_job: Job) -> Environment:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """The facts about one agent program.
+
+    `arguments` follow the executable. `home_variables` name the program's own folders below
+    an isolated home and pass through from the user's environment otherwise. `briefs` are the
+    names of the instruction files it reads, best first; `skill_folders` where it finds skills.
+    `prints_at_start` is False for a program that may be silent until it ends its work.
+    """
+
+    name: str
+    executable: str
+    reader: Callable[[Job, Environment], Reader]
+    arguments: Callable[[Job], list[str]] = _no_arguments
+    variables: Callable[[Job], Environment] = _no_variables
+    home_variables: Mapping[str, str] = field(default_factory=dict)
+    prompt_on_stdin: bool = True
+    prints_at_start: bool = True
+    can_resume: bool = False
+    briefs: tuple[str, ...] = ("AGENTS.md",)
+    skill_folders: tuple[str, ...] = (".agents/skills",)
+    version_argument: str | None = "--version"
+    own_version: str | None = None  # of a program that is part of gitmem
+    minimum: tuple[int, ...] = ()

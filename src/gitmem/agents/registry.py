@@ -1,0 +1,74 @@
+"""The agent programs that gitmem can drive, by name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from gitmem.agents.adapter import Adapter, Job
+from gitmem.agents.environment import environment
+from gitmem.agents.spawn import run
+from gitmem.core.ids import not_found
+
+# Each module has an ADAPTER; it is imported when it is asked for. Adding one is a line here.
+_MODULES = {
+    "claude": "gitmem.agents.claude",
+    "codex": "gitmem.agents.codex",
+    "command": "gitmem.agents.command",
+    "runbook": "gitmem.agents.runbook",
+}
+
+_VERSION_TIMEOUT_S = 20
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:-[0-9A-Za-z.]+)?")
+
+
+def names() -> list[str]:
+    return sorted(_MODULES)
+
+
+def adapter_named(name: str) -> Adapter:
+    """The adapter of this name; raises NotFoundError with the nearest names."""
+    if name not in _MODULES:
+        raise not_found("adapter", name, _MODULES)
+    adapter: Adapter = importlib.import_module(_MODULES[name]).ADAPTER
+    return adapter
+
+
+def locate(adapter: Adapter, command: Sequence[str] = (), path: str | None = None) -> str | None:
+    """The absolute path of the executable: `command`'s first word, else the adapter's own.
+
+    `path` is a PATH to search, our own by default. None where there is no such program.
+    """
+    wanted = command[0] if command else adapter.executable
+    found = shutil.which(wanted, path=path) if wanted else None
+    return str(Path(found).absolute()) if found else None
+
+
+def version(adapter: Adapter, command: Sequence[str] = ()) -> str | None:
+    """What the program says of its version, such as `2.1.332`; None where it does not say."""
+    executable = locate(adapter, command)
+    if executable is None or adapter.version_argument is None:
+        return adapter.own_version
+    folder = Path(tempfile.gettempdir())
+    said = run(
+        [executable, *command[1:], adapter.version_argument],
+        cwd=folder,
+        env=environment(adapter, Job(folder, folder, ""), os.environ),
+        timeout_s=_VERSION_TIMEOUT_S,
+    )
+    found = _VERSION.search(said.output) if said.exit == 0 else None
+    return found.group() if found else None
+
+
+def too_old(adapter: Adapter, version: str) -> str | None:
+    """What to say where `version` is known not to work, else None."""
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[: len(adapter.minimum)])
+    if numbers >= adapter.minimum:
+        return None
+    needed = ".".join(map(str, adapter.minimum))
+    return f"{adapter.name} {version} is too old: {needed} or newer is needed"
