@@ -1,0 +1,102 @@
+"""Real agent programs in a home of their own, driven against a model server on loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from gitmem.agents.adapter import Adapter, Event, Job, Verdict
+from gitmem.agents.drive import Pace, drive
+from gitmem.agents.registry import adapter_named
+from tests.conformance.programs import NODE, PROGRAMS, SYSTEM_PATH, Program, cache, installed
+
+
+@pytest.fixture(scope="session")
+def install() -> Callable[[Program], str]:
+    """Gives the PATH on which a program is found, the right node before it."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is needed to install the agent programs")
+    folder = cache()
+    outer = os.environ["PATH"]
+
+    def path_of(program: Program) -> str:
+        node = installed(folder, *NODE, path=outer)
+        own = installed(folder, program.package, program.version, path=f"{node}:{outer}")
+        return f"{node}:{own}:{SYSTEM_PATH}"
+
+    return path_of
+
+
+@dataclass
+class Bench:
+    """One program, one run directory; `events` are those of the last turn."""
+
+    program: Program
+    path: str
+    folder: Path
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def adapter(self) -> Adapter:
+        return adapter_named(self.program.adapter)
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def outbox(self) -> Path:
+        return self.work / ".gitmem" / "outbox"
+
+    def job(self, url: str, prompt: str = "Do the task.", **changes: object) -> Job:
+        home = self.folder / "home"
+        job = Job(
+            self.work,
+            self.folder,
+            prompt,
+            env=self.program.settings(home, url),
+            home=home,
+            timeout_s=90,
+            idle_timeout_s=60,
+            start_timeout_s=60,
+        )
+        return replace(job, **changes)  # type: ignore[arg-type]
+
+    def turn(
+        self,
+        job: Job,
+        cancel: threading.Event | None = None,
+        on_event: Callable[[Event], None] = lambda _event: None,
+    ) -> Verdict:
+        self.events = []
+
+        def note(event: Event) -> None:
+            self.events.append(event)
+            on_event(event)
+
+        outer = {"PATH": self.path, "HOME": str(self.folder / "no-home"), "LANG": "C.UTF-8"}
+        flag = cancel or threading.Event()
+        return drive(self.adapter, job, cancel=flag, on_event=note, outer=outer, pace=Pace(linger_s=10))
+
+
+@pytest.fixture(params=sorted(PROGRAMS))
+def bench(request: pytest.FixtureRequest, install: Callable[[Program], str], tmp_path: Path) -> Bench:
+    program = PROGRAMS[request.param]
+    bench = Bench(program, install(program), tmp_path)
+    bench.outbox.mkdir(parents=True)
+    return bench
+
+
+@pytest.fixture
+def closed_port() -> str:
+    """A URL where nobody listens."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{sock.getsockname()[1]}"
