@@ -1,0 +1,1 @@
+"""Measurements, each beside a floor or a peer taken in the same run (see README.md)."""

@@ -1,0 +1,128 @@
+"""Workspaces to measure in: many issues with every common key, in month folders, made in a second or two."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.core.ids import new_id
+from gitmem.core.layout import issue_path
+
+MONTHS = 24
+_TEXT = (
+    "the login test fails when clock drifts and retry logic waits for token refresh while queue worker "
+    "holds lock on cache entry so deploy of release branch stops because schema migration needs index "
+    "rebuild after timeout in payment service though metrics show latency spikes from proxy restart"
+)
+_WORDS = _TEXT.split()
+_LABELS = ("api", "auth", "bug", "build", "docs", "flaky", "perf", "ui")
+# Mostly finished work, as in any tracker that has been used for two years.
+_STATUSES = (
+    ("done",) * 80
+    + ("cancelled",) * 5
+    + ("backlog",) * 6
+    + ("todo",) * 6
+    + ("in_review", "blocked", "in_progress")
+)
+_PRIORITIES = ("urgent", "high", "medium", "low", "none", "none")
+
+CONFIG = """\
+format: 1
+
+id: k3v9x2m7
+
+name: bench
+
+branch: main
+
+default_agent: {agent}
+
+projects: []
+
+paused: false
+
+repositories: []
+
+schedules: []
+
+limits:
+  runs_per_night: 100000
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A generated workspace; `issues` holds (id, path) in the order of creation."""
+
+    root: Path
+    issues: Sequence[tuple[str, str]]
+
+
+def make(
+    root: Path, issues: int, *, files: Mapping[str, str] | None = None, agent: str = "null", seed: int = 1
+) -> Made:
+    """A workspace with so many issues and the other `files`, one commit, checked out and clean."""
+    chance = random.Random(seed)
+    made = list(_issues(chance, issues))
+    every = {"gitmem.yaml": CONFIG.format(agent=agent), ".gitattributes": "* -text\n", **(files or {})}
+    every |= {path: text for _, path, text in made}
+    root.mkdir(parents=True)
+    _git(root, "init", "-q", "-b", "main")
+    _git(root, "fast-import", "--quiet", data=b"".join(_stream(every)))
+    _git(root, "reset", "-q", "--hard", "main")
+    return Made(root, [(issue_id, path) for issue_id, path, _ in made])
+
+
+def _issues(chance: random.Random, count: int) -> Iterator[tuple[str, str, str]]:
+    """(id, path, text) of each issue, evenly over the months."""
+    for number in range(count):
+        month = number * MONTHS // count
+        created = f"{2025 + month // 12}-{month % 12 + 1:02}-{number % 28 + 1:02}T{number % 24:02}:19:00Z"
+        issue_id = new_id(chance.randbytes)
+        title = " ".join(chance.sample(_WORDS, 6)).capitalize()
+        yield issue_id, issue_path(issue_id, title, created), _text(chance, issue_id, title, created)
+
+
+def _text(chance: random.Random, issue_id: str, title: str, created: str) -> str:
+    labels = "".join(f"\n  - {label}" for label in sorted(chance.sample(_LABELS, 2)))
+    keys = [
+        f"id: {issue_id}",
+        f"title: {title}",
+        f"status: {chance.choice(_STATUSES)}",
+        f"priority: {chance.choice(_PRIORITIES)}",
+        "assignee: null",
+        f"labels:{labels}",
+        "parent: null",
+        "blocked_by: []",
+        "context_refs: []",
+        f"acceptance_criteria:\n  - {_sentence(chance, 8)}",
+        "repo: null",
+        "touches: []",
+        "project: null",
+        "sensitivity: internal",
+        "allowed: []",
+        f"created: {created}",
+        "created_by: member:ana",
+    ]
+    body = "\n\n".join(_sentence(chance, 40) for _ in range(3))
+    return "---\n" + "\n\n".join(keys) + f"\n---\n{body}\n"
+
+
+def _sentence(chance: random.Random, words: int) -> str:
+    return " ".join(chance.choices(_WORDS, k=words)).capitalize()
+
+
+def _stream(files: Mapping[str, str]) -> Iterator[bytes]:
+    """The one commit, in the language of `git fast-import`."""
+    yield b"commit refs/heads/main\ncommitter Ana <ana@example.org> 1796077140 +0000\ndata 9\nworkspace\n"
+    for path, text in files.items():
+        data = text.encode()
+        mode = b"100755" if data.startswith(b"#!") else b"100644"
+        yield b"M %s inline %s\ndata %d\n%s\n" % (mode, path.encode(), len(data), data)
+
+
+def _git(root: Path, *args: str, data: bytes | None = None) -> None:
+    subprocess.run(["git", *args], cwd=root, input=data, check=True)
