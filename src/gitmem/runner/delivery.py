@@ -180,10 +180,18 @@ class _Plan:
             change.edit(task.path, _setting(task.path, fields))
             return retry_at
         if self.verdict.outcome is Outcome.BLOCKED:
-            change.edit(task.path, _setting(task.path, {"state": "waiting", "session_id": session}))
+            fields = {"state": "waiting", "session_id": session, "delivered": self._told_comments()}
+            change.edit(task.path, _setting(task.path, fields))
         else:
             change.delete(task.path)
         return None
+
+    def _told_comments(self) -> list[str]:
+        """The comments that this run was given or earlier ones were: they are not news any more."""
+        items = self.ended.attempt.manifest.get("items")
+        refs = [str(item.get("ref")) for item in items] if isinstance(items, list) else []
+        told = {ref.removeprefix("comment:") for ref in refs if ref.startswith("comment:")}
+        return sorted(told | set(self.ended.attempt.task.delivered))
 
     def _retry_at(self) -> str:
         told = parse_stamp(self.ended.verdict.retry_at)

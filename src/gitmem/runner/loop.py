@@ -93,11 +93,15 @@ class Runner:
         recover(self.workspace)
         self._end_finished()
         self._renew_claims()
-        with closing(Reader(self.workspace)) as reader:
-            self._reconcile(reader)
+        if not self.options.dry_run:
+            with closing(Reader(self.workspace)) as reader:
+                self._reconcile(reader)
         with closing(Reader(self.workspace)) as reader:
             self._stop_cancelled(reader)
             ready, waits = self._decide(reader)
+            if self.options.dry_run:
+                self._tell_would_start(ready)
+                ready = []
             for item in ready[: self._free_places()]:
                 self._start(reader, item)
         self._seen = board.signature(self.workspace)
@@ -131,10 +135,15 @@ class Runner:
         return ready, min(waits, default=TIMER_S)
 
     def _free_places(self) -> int:
-        if self.options.dry_run or self._stopping.is_set():
+        if self._stopping.is_set():
             return 0
         jobs = self.options.jobs or self.workspace.config.limit("jobs")
         return max(0, jobs - len(self._active))
+
+    def _tell_would_start(self, ready: list[Ready]) -> None:
+        for item in ready:
+            fields = {"task": item.task.id, "issue": item.issue.id, "agent": item.agent.name}
+            self.tell(Notice("would_start", fields))
 
     def _start(self, reader: Reader, ready: Ready) -> None:
         try:

@@ -10,12 +10,13 @@ import re
 import socket
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from gitmem.core.clock import stamp
-from gitmem.core.errors import ConflictError
+from gitmem.core.errors import ConflictError, GitError
 from gitmem.core.ids import Entropy, new_id
-from gitmem.store import trees
-from gitmem.store.git import EMPTY_TREE, FILE, ZERO, RefMovedError, RefUpdate, Signature, TreeEntry
+from gitmem.store import document, trees
+from gitmem.store.git import EMPTY_TREE, FILE, ZERO, Git, RefMovedError, RefUpdate, Signature, TreeEntry
 from gitmem.store.workspace import Workspace, write_aside
 
 MANIFEST = "manifest.yaml"
@@ -77,3 +78,13 @@ def pin(
             continue
         return oid
     raise ConflictError(f"{ref} keeps moving", "try again in a moment")
+
+
+def read_manifest(git: Git, snapshot: str | None) -> dict[str, Any]:
+    """The manifest of a pinned snapshot; empty where there is none to be read."""
+    try:
+        entry = git.entry(snapshot, MANIFEST) if snapshot else None
+        data = git.blob(entry.oid) if entry else b""
+    except GitError:
+        return {}
+    return document.parse(data, MANIFEST, whole_yaml=True).fields

@@ -24,6 +24,7 @@ from gitmem.runner import rundir
 from gitmem.runner.active import Finished, load_verdict
 from gitmem.runner.ended import Attempt
 from gitmem.runner.eventlog import read_events
+from gitmem.runner.pin import read_manifest
 from gitmem.runner.rundir import RunDir
 from gitmem.store import claims
 from gitmem.store.change import Change
@@ -148,6 +149,7 @@ def _lost(workspace: Workspace, reader: Reader, held: Claim, now: Clock) -> Lost
         trace=_said(about, "trace") or "0" * 32,
         base=_said(about, "base") or reader.commit,
         snapshot=_said(about, "snapshot"),
+        manifest=read_manifest(workspace.git, _said(about, "snapshot")),
     )
     finished = load_verdict(place, held.run)
     if finished is None:

@@ -13,19 +13,24 @@ from gitmem.core.clock import Clock, stamp
 from gitmem.core.dispatch import Ready
 from gitmem.core.ids import Entropy, Ref, new_id
 from gitmem.core.model import Agent
+from gitmem.core.policy import Policy
 from gitmem.core.states import IssueStatus
 from gitmem.memory import brief
-from gitmem.memory.access import Gate
+from gitmem.memory.access import Gate, read_policy
 from gitmem.memory.snapshot import Snapshot, assemble
 from gitmem.runner import claimfence, rundir
 from gitmem.runner.active import Active
 from gitmem.runner.ended import Attempt
 from gitmem.runner.pin import pin
 from gitmem.runner.rundir import RunDir
+from gitmem.runner.trust import distrusted
 from gitmem.store import claims, document
 from gitmem.store.change import Change
 from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
+
+# The adapter that runs what stands in issues and skills; any other runs only its own program.
+RUNBOOK = "runbook"
 
 
 @dataclass
@@ -76,7 +81,7 @@ class Starter:
         adapter = adapter_named(attempt.agent.adapter)
         gate = Gate(reader, attempt.actor, working_on=attempt.issue.project)
         budget = self.workspace.config.limit("context_tokens")
-        snapshot = assemble(reader, gate, attempt.issue, attempt.agent, budget)
+        snapshot = assemble(reader, gate, attempt.issue, attempt.agent, budget, now)
         manifest = {"run": attempt.run, **snapshot.manifest()}
         attempt = replace(
             attempt,
@@ -84,7 +89,7 @@ class Starter:
                 self.workspace,
                 self.runner,
                 attempt.run,
-                snapshot.tree_entries(),
+                snapshot.tree_entries(self.workspace.git.store_blob),
                 document.render(manifest, None),
                 now,
             ),
@@ -109,19 +114,37 @@ class Starter:
     def _make_ready(
         self, reader: Reader, attempt: Attempt, adapter: Adapter, snapshot: Snapshot, place: RunDir
     ) -> Active:
-        files = brief.files(
-            reader,
-            snapshot,
-            attempt.issue,
-            attempt.agent,
-            briefs=adapter.briefs[:1],
-            skill_folders=adapter.skill_folders,
-        )
+        files = brief.files(snapshot, briefs=adapter.briefs[:1], skill_folders=adapter.skill_folders)
         rundir.prepare(place, files, _about(attempt), attempt.run)
         rundir.exclude(place.work, [name for name in files if "/" not in name])
-        prompt = brief.prompt(snapshot, attempt.issue, attempt.agent, resumed=bool(attempt.task.session_id))
-        job = _job(self.workspace, attempt, adapter, place, prompt)
-        return Active(attempt, adapter, job, place)
+        job = _job(self.workspace, attempt, adapter, place)
+        prompt = brief.prompt(
+            snapshot,
+            delivered=attempt.task.delivered,
+            resumed=job.session_id is not None,
+            brief_is_read=bool(adapter.briefs),
+        )
+        distrust = self._distrust(reader, attempt, read_policy(reader))
+        return Active(attempt, adapter, replace(job, prompt=prompt), place, distrust=distrust)
+
+    def _distrust(self, reader: Reader, attempt: Attempt, policy: Policy) -> str | None:
+        """Why this run must not be: its commands are not proved to be a trusted member's."""
+        agent = attempt.agent
+        paths = [agent.path] if agent.command else []
+        if agent.adapter == RUNBOOK:
+            paths += [attempt.issue.path, *(f"skills/{name}" for name in agent.skills)]
+        for path in paths:
+            reason = distrusted(
+                self.workspace,
+                reader.commit,
+                path,
+                policy,
+                reader.members(),
+                uncommitted=any(p == path or p.startswith(f"{path}/") for p in reader.uncommitted),
+            )
+            if reason:
+                return f"{path}: {reason}"
+        return None
 
 
 def _in_progress(data: bytes, path: str) -> bytes:
@@ -144,12 +167,12 @@ def _about(attempt: Attempt) -> Mapping[str, object]:
     }
 
 
-def _job(workspace: Workspace, attempt: Attempt, adapter: Adapter, place: RunDir, prompt: str) -> Job:
+def _job(workspace: Workspace, attempt: Attempt, adapter: Adapter, place: RunDir) -> Job:
     agent = attempt.agent
     return Job(
         work=place.work,
         run_dir=place.path,
-        prompt=prompt,
+        prompt="",
         env=_environment(workspace, attempt),
         pass_env=agent.env,
         home=_home(workspace, agent),

@@ -15,7 +15,7 @@ from gitmem.core.ids import Actor, ActorKind
 from gitmem.core.model import Member
 from gitmem.core.policy import Policy
 from gitmem.store import document
-from gitmem.store.git import Git
+from gitmem.store.git import FOLDER, Git
 from gitmem.store.workspace import Workspace
 
 # How a commit that was made in this clone came onto the branch, as git and we write it.
@@ -32,7 +32,7 @@ def distrusted(
     *,
     uncommitted: bool,
 ) -> str | None:
-    """Why the commands in the file at `path` must not be run, or None where a trusted member vouches.
+    """Why what the file or folder at `path` runs must not be run; None where a trusted member vouches.
 
     Every commit up to `commit` that wrote any of them is asked. `uncommitted`: the working copy
     has edits on top, which the person at this machine wrote.
@@ -80,8 +80,8 @@ _RUNNABLE = ("title", "acceptance_criteria", "adapter", "command", "env", "home"
 
 def _runnable(git: Git, commit: str, path: str) -> object:
     entry = git.entry(commit, path)
-    if entry is None:
-        return None
+    if entry is None or entry.mode == FOLDER:
+        return entry
     parsed = document.parse(git.blob(entry.oid), path)
     return parsed.body, tuple(repr(parsed.fields.get(name)) for name in _RUNNABLE)
 
