@@ -51,14 +51,20 @@ def test_a_comment_whose_issue_cannot_be_read_is_refused(commit_all: Write, read
 
 
 def test_an_issue_whose_front_matter_is_broken_is_refused_to_agents(commit_all: Write, read: Read) -> None:
-    commit_all({"issues/a.md": "---\nid: aaaaaaaa\ntitle: x: y\nsensitivity: secret\n---\nPassword\n"})
+    commit_all(
+        {
+            "issues/aaaaaaaa-x.md": "---\nid: aaaaaaaa\ntitle: x: y\nsensitivity: secret\n---\nPassword\n",
+            "comments/2026-11/aaaaaaaa/c.md": comment("aaaaaaaa"),
+        }
+    )
     reader = read()
     decision = gate(reader).decision(reader.records(Kind.ISSUE)[0])
     assert (decision.allowed, decision.reason) == (
         False,
         "its front matter cannot be read, so nobody knows who may",
     )
-    assert seen(reader, "member:ana") == {"a"}
+    assert seen(reader, "agent:claude", Kind.COMMENT) == set()
+    assert seen(reader, "member:ana") == {"aaaaaaaa-x"}
 
 
 def test_quarantine_reaches_the_comments_of_an_issue(commit_all: Write, read: Read) -> None:

@@ -67,9 +67,11 @@ class Gate:
     def _issue(self, issue_id: str) -> Item | None:
         if issue_id not in self._issues:
             try:
-                self._issues[issue_id] = item_of(self.reader.record(Kind.ISSUE, issue_id))
+                record = self.reader.record(Kind.ISSUE, issue_id)
             except GitmemError:
-                self._issues[issue_id] = None
+                record = None
+            known = record is not None and record.path not in self._broken
+            self._issues[issue_id] = item_of(record) if record and known else None
         return self._issues[issue_id]
 
     def sandbox_needed(self) -> str | None:

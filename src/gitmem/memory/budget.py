@@ -13,7 +13,6 @@ from enum import StrEnum
 
 from gitmem.core.policy import Level
 from gitmem.core.tokens import estimate, head
-from gitmem.store.git import TreeEntry
 
 
 class Section(StrEnum):
@@ -69,9 +68,9 @@ class Form(StrEnum):
 class Piece:
     """Something that an agent could be told.
 
-    `path` and `blob` are where it lies in the workspace, `place` where in the working directory,
-    `text` what is told of it: for a skill its name and description, while `folder` are the files
-    that lie on disk.
+    `path` and `blob` are where it lies in the workspace, `place` where in the working directory
+    (a folder for a skill), `text` is what is told of it (of a skill its name and description),
+    `overhead` the tokens that go with it whatever its length.
     """
 
     section: Section
@@ -83,8 +82,9 @@ class Piece:
     text: str
     title: str = ""
     author: str | None = None
+    created: str | None = None
     level: Level = Level.INTERNAL
-    folder: tuple[TreeEntry, ...] = ()
+    overhead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class _Packing:
     def __init__(self, order: Sequence[Piece], budget: int) -> None:
         self.order = order
         self.budget = budget
-        self.costs = [estimate(piece.text) for piece in order]
+        self.costs = [estimate(piece.text) + piece.overhead for piece in order]
         self.items: dict[int, Item] = {}
         self.spent = 0
 
@@ -133,7 +133,7 @@ class _Packing:
         if self.costs[at] <= min(wanted, room):
             self._put(at, Item(piece, piece.text, self.costs[at], Form.WHOLE), old)
         elif min(wanted, room) >= max(HEAD_MIN, old):
-            text = head(piece.text, min(wanted, room))
+            text = head(piece.text, max(0, min(wanted, room) - piece.overhead))
             self._put(at, Item(piece, text, min(wanted, room), Form.HEAD), old)
         return room >= wanted
 
