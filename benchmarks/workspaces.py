@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,18 +64,43 @@ class Made:
 
 
 def make(
-    root: Path, issues: int, *, files: Mapping[str, str] | None = None, agent: str = "null", seed: int = 1
+    root: Path,
+    issues: int,
+    *,
+    files: Mapping[str, str] | None = None,
+    agent: str = "null",
+    queued: int = 0,
+    seed: int = 1,
 ) -> Made:
-    """A workspace with so many issues and the other `files`, one commit, checked out and clean."""
+    """A workspace with so many issues and the other `files`, one commit, checked out and clean.
+
+    The first `queued` open issues have a task for `agent`, the default agent.
+    """
     chance = random.Random(seed)
     made = list(_issues(chance, issues))
     every = {"gitmem.yaml": CONFIG.format(agent=agent), ".gitattributes": "* -text\n", **(files or {})}
     every |= {path: text for _, path, text in made}
-    root.mkdir(parents=True)
-    _git(root, "init", "-q", "-b", "main")
-    _git(root, "fast-import", "--quiet", data=b"".join(_stream(every)))
-    _git(root, "reset", "-q", "--hard", "main")
+    waiting = [issue_id for issue_id, _, text in made if "\nstatus: todo\n" in text][:queued]
+    if len(waiting) < queued:
+        raise ValueError(f"{issues} issues have only {len(waiting)} to queue")
+    every |= {f"queue/{new_id(chance.randbytes)}.yaml": _task(issue_id) for issue_id in waiting}
+    commit_files(root, every)
     return Made(root, [(issue_id, path) for issue_id, path, _ in made])
+
+
+def commit_files(root: Path, files: Mapping[str, str]) -> None:
+    """A repository with one commit of these files, checked out, clean, and at rest.
+
+    At rest: written an hour ago. Git reads files again that are as young as its index.
+    """
+    root.mkdir(parents=True)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "fast-import", "--quiet", data=b"".join(_stream(files)))
+    git(root, "reset", "-q", "--hard", "main")
+    an_hour_ago = time.time() - 3600
+    for path in files:
+        os.utime(root / path, (an_hour_ago, an_hour_ago))
+    git(root, "update-index", "-q", "--refresh")
 
 
 def _issues(chance: random.Random, count: int) -> Iterator[tuple[str, str, str]]:
@@ -98,7 +125,7 @@ def _text(chance: random.Random, issue_id: str, title: str, created: str) -> str
         "parent: null",
         "blocked_by: []",
         "context_refs: []",
-        f"acceptance_criteria:\n  - {_sentence(chance, 8)}",
+        f"acceptance_criteria:\n  - {sentence(chance, 8)}",
         "repo: null",
         "touches: []",
         "project: null",
@@ -107,11 +134,18 @@ def _text(chance: random.Random, issue_id: str, title: str, created: str) -> str
         f"created: {created}",
         "created_by: member:ana",
     ]
-    body = "\n\n".join(_sentence(chance, 40) for _ in range(3))
+    body = "\n\n".join(sentence(chance, 40) for _ in range(3))
     return "---\n" + "\n\n".join(keys) + f"\n---\n{body}\n"
 
 
-def _sentence(chance: random.Random, words: int) -> str:
+def _task(issue_id: str) -> str:
+    keys = ["agent: null", "state: queued", "trigger: assignment", "requested_by: member:ana", "attempt: 0"]
+    keys += ["max_attempts: 2", "priority: none", "not_before: null", "delivered: []"]
+    return "\n\n".join([f"issue: issue:{issue_id}", *keys]) + "\n"
+
+
+def sentence(chance: random.Random, words: int) -> str:
+    """So many words that mean nothing."""
     return " ".join(chance.choices(_WORDS, k=words)).capitalize()
 
 
@@ -124,5 +158,6 @@ def _stream(files: Mapping[str, str]) -> Iterator[bytes]:
         yield b"M %s inline %s\ndata %d\n%s\n" % (mode, path.encode(), len(data), data)
 
 
-def _git(root: Path, *args: str, data: bytes | None = None) -> None:
-    subprocess.run(["git", *args], cwd=root, input=data, check=True)
+def git(root: Path, *args: str, data: bytes | None = None) -> str:
+    done = subprocess.run(["git", *args], cwd=root, input=data, stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode()
