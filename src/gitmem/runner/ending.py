@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 
 from gitmem.core.clock import Clock, stamp
@@ -35,21 +34,20 @@ class Ending:
     finished: Finished
 
 
-def end(workspace: Workspace, ending: Ending, now: Clock, entropy: Entropy) -> Delivered:
+def end(workspace: Workspace, reader: Reader, ending: Ending, now: Clock, entropy: Entropy) -> Delivered:
     """Deliver what the agent handed back. Raises GitmemError where it must be tried again later."""
-    with closing(Reader(workspace)) as reader:
-        attempt = ending.attempt
-        ended = Ended(
-            attempt=attempt,
-            verdict=ending.finished.verdict,
-            handback=read_outbox(workspace, ending),
-            changed=ending.finished.changed,
-            at=stamp(now()),
-            changed_meanwhile=_changed(reader, attempt),
-        )
-        issue = _issue_now(reader, attempt)
-        path = issue.path if issue else None
-        return deliver(workspace, ended, read_policy(reader), _existing(reader), path, entropy)
+    attempt = ending.attempt
+    ended = Ended(
+        attempt=attempt,
+        verdict=ending.finished.verdict,
+        handback=read_outbox(workspace, ending),
+        changed=ending.finished.changed,
+        at=stamp(now()),
+        changed_meanwhile=_changed(reader, attempt),
+    )
+    issue = _issue_now(reader, attempt)
+    path = issue.path if issue else None
+    return deliver(workspace, ended, read_policy(reader), _existing(reader), path, entropy)
 
 
 def read_outbox(workspace: Workspace, ending: Ending) -> Handback:

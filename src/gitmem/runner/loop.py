@@ -26,6 +26,7 @@ from gitmem.runner.mailbox import Mailbox
 from gitmem.runner.options import Notice, Options, Summary, Tell
 from gitmem.runner.pin import runner_name
 from gitmem.runner.starting import Starter
+from gitmem.runner.trust import Trust
 from gitmem.store import claims
 from gitmem.store.journal import recover
 from gitmem.store.reader import Reader
@@ -54,7 +55,7 @@ class Runner:
         self.now, self.entropy, self.tell = now, entropy, tell
         self.name = runner_name(workspace, entropy)
         self.summary = Summary()
-        self._starter = Starter(workspace, self.name, now, entropy)
+        self._starter = Starter(workspace, self.name, now, entropy, Trust(workspace))
         self._mail = Mailbox()
         self._active: dict[str, Active] = {}
         self._endings: list[Ending] = []
@@ -63,6 +64,7 @@ class Runner:
         self._seen: object = None
         self._troubled = False
         self._wake_s = TIMER_S
+        self._adopted = False
 
     def stop(self) -> None:
         """Ask the runner to stop: its agents are ended, their tasks go back to the queue. Signal-safe."""
@@ -91,34 +93,48 @@ class Runner:
         self._troubled = False
         self.workspace.refresh()
         recover(self.workspace)
-        self._end_finished()
         self._renew_claims()
-        if not self.options.dry_run:
-            with closing(Reader(self.workspace)) as reader:
-                self._reconcile(reader)
         with closing(Reader(self.workspace)) as reader:
-            self._stop_cancelled(reader)
-            ready, waits = self._decide(reader)
-            if self.options.dry_run:
-                self._tell_would_start(ready)
-                ready = []
-            for item in ready[: self._free_places()]:
-                self._start(reader, item)
+            if not self.options.dry_run:
+                self._end_finished(reader)
+                self._reconcile(reader)
+            if self.workspace.tip() == reader.commit:
+                idle = self._dispatch(reader)
+            else:  # by our own commits; what the user has uncommitted is what it was a moment ago
+                with closing(Reader(self.workspace, uncommitted=self._left(reader))) as fresh:
+                    idle = self._dispatch(fresh)
         self._seen = board.signature(self.workspace)
-        self._wake_s = min(waits, RETRY_S if self._troubled else TIMER_S)
-        return not (self._active or self._endings or ready)
+        return idle and not (self._active or self._endings)
+
+    def _left(self, reader: Reader) -> frozenset[str] | None:
+        return None if self._adopted else reader.uncommitted
 
     def _reconcile(self, reader: Reader) -> None:
-        for lost in reconcile.take_over(self.workspace, reader, self.name, self.now, self.entropy):
+        self._adopted = False
+        held = claims.read_all(self.workspace.git)
+        for lost in reconcile.take_over(self.workspace, reader, held, self.name, self.now, self.entropy):
             self.tell(Notice("taken_over", {"task": lost.attempt.task.id, "run": lost.attempt.run}))
             self._endings.append(Ending(lost.attempt, lost.place, lost.finished))
-        self._end_finished()
+        self._end_finished(reader)
         try:
             trace = self.entropy(16).hex()
             for task in reconcile.adopt(self.workspace, reader, self.actor, self.now, trace):
+                self._adopted = True
                 self.tell(Notice("adopted", {"task": task}))
         except GitmemError as error:
             self._trouble(error)
+
+    def _dispatch(self, reader: Reader) -> bool:
+        """Start what may start; True where nothing may."""
+        self._stop_cancelled(reader)
+        ready, waits = self._decide(reader)
+        if self.options.dry_run:
+            self._tell_would_start(ready)
+            return True
+        for item in ready[: self._free_places()]:
+            self._start(reader, item)
+        self._wake_s = min(waits, RETRY_S if self._troubled else TIMER_S)
+        return not ready
 
     def _decide(self, reader: Reader) -> tuple[list[Ready], float]:
         """(what may start, seconds until something that waits for a time may)."""
@@ -217,21 +233,21 @@ class Runner:
 
     # -- ends
 
-    def _end_finished(self) -> None:
+    def _end_finished(self, reader: Reader) -> None:
         endings, self._endings = self._endings, []
         for ending in endings:
             try:
-                self._end_one(ending)
+                self._end_one(reader, ending)
             except GitmemError as error:  # it is kept and tried again: a result is never lost
                 self._trouble(error, task=ending.attempt.task.id)
                 self._endings.append(ending)
 
-    def _end_one(self, ending: Ending) -> None:
+    def _end_one(self, reader: Reader, ending: Ending) -> None:
         if is_cancelled(ending) and self._stopping.is_set():
             hand_back(self.workspace, ending, self.now)
             self.tell(Notice("handed_back", {"run": ending.attempt.run, "task": ending.attempt.task.id}))
             return
-        delivered = end(self.workspace, ending, self.now, self.entropy)
+        delivered = end(self.workspace, reader, ending, self.now, self.entropy)
         self.summary.outcomes[ending.attempt.run] = str(delivered.outcome)
         self._tell_delivered(ending, delivered)
 
@@ -267,7 +283,9 @@ class Runner:
             for mail in self._mail.wait(TIMER_S):
                 if isinstance(mail, Finished):
                     self._take_end(mail)
-        self._end_finished()
+        if self._endings:
+            with closing(Reader(self.workspace)) as reader:
+                self._end_finished(reader)
         for ending in self._endings:
             self.tell(
                 Notice("warning", {"message": f"run {ending.attempt.run} is kept in {ending.place.path}"})

@@ -29,7 +29,6 @@ from gitmem.runner.rundir import RunDir
 from gitmem.store import claims
 from gitmem.store.change import Change
 from gitmem.store.claims import Claim
-from gitmem.store.git import Git
 from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
 
@@ -91,11 +90,16 @@ def _records(reader: Reader, kind: Kind, ids: Iterable[str]) -> Iterator[Record]
 
 
 def take_over(
-    workspace: Workspace, reader: Reader, runner: str, now: Clock, entropy: Entropy
+    workspace: Workspace,
+    reader: Reader,
+    all_held: Iterable[Claim],
+    runner: str,
+    now: Clock,
+    entropy: Entropy,
 ) -> Iterator[Lost]:
     """Each attempt whose holder is gone, after what it left running was stopped."""
     me = claims.this_process(runner)
-    for held in claims.read_all(workspace.git):
+    for held in all_held:
         if not claims.is_abandoned(held, me, now()):
             continue
         stop_leftovers(held.run)
@@ -177,9 +181,3 @@ def _cut_off(attempt: Attempt, place: RunDir) -> tuple[Finished, Attempt]:
 
 def _last_attempt(task: Task) -> Task:
     return replace(task, max_attempts=task.attempt + 1)
-
-
-def stale_claims(git: Git, reader: Reader) -> list[Claim]:
-    """Claims on tasks that are not there: their runs deliver nothing any more."""
-    known = {task.id for task in reader.tasks()}
-    return [held for held in claims.read_all(git) if held.task not in known]

@@ -23,7 +23,7 @@ from gitmem.runner.active import Active
 from gitmem.runner.ended import Attempt
 from gitmem.runner.pin import pin
 from gitmem.runner.rundir import RunDir
-from gitmem.runner.trust import distrusted
+from gitmem.runner.trust import Trust
 from gitmem.store import claims, document
 from gitmem.store.change import Change
 from gitmem.store.reader import Reader
@@ -41,6 +41,7 @@ class Starter:
     runner: str
     now: Clock
     entropy: Entropy
+    trust: Trust
 
     def start(self, reader: Reader, ready: Ready) -> Active | None:
         """Claim the task and make everything ready; None where another runner has it.
@@ -134,14 +135,7 @@ class Starter:
         if agent.adapter == RUNBOOK:
             paths += [attempt.issue.path, *(f"skills/{name}" for name in agent.skills)]
         for path in paths:
-            reason = distrusted(
-                self.workspace,
-                reader.commit,
-                path,
-                policy,
-                reader.members(),
-                uncommitted=any(p == path or p.startswith(f"{path}/") for p in reader.uncommitted),
-            )
+            reason = self.trust.distrusted(reader, path, policy)
             if reason:
                 return f"{path}: {reason}"
         return None

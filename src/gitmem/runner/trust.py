@@ -16,11 +16,33 @@ from gitmem.core.model import Member
 from gitmem.core.policy import Policy
 from gitmem.store import document
 from gitmem.store.git import FOLDER, Git
+from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
 
 # How a commit that was made in this clone came onto the branch, as git and we write it.
 # Not among them: what brings in or replays commits that others may have written.
 _MADE_HERE = ("commit: ", "commit (", "gitmem: ")
+
+
+class Trust:
+    """Answers for one workspace, remembered as long as neither file, policy nor members change."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: dict[str, tuple[object, str | None]] = {}
+
+    def distrusted(self, reader: Reader, path: str, policy: Policy) -> str | None:
+        """Why what the file or folder at `path` runs must not be run; None where a trusted member vouches."""
+        members = reader.members()
+        uncommitted = any(p == path or p.startswith(f"{path}/") for p in reader.uncommitted)
+        entry = self._workspace.git.entry(reader.commit, path)
+        state = (entry, uncommitted, policy.trusted, [(member.handle, member.emails) for member in members])
+        if path not in self._known or self._known[path][0] != state:
+            reason = distrusted(
+                self._workspace, reader.commit, path, policy, members, uncommitted=uncommitted
+            )
+            self._known[path] = (state, reason)
+        return self._known[path][1]
 
 
 def distrusted(
@@ -32,9 +54,9 @@ def distrusted(
     *,
     uncommitted: bool,
 ) -> str | None:
-    """Why what the file or folder at `path` runs must not be run; None where a trusted member vouches.
+    """The same, asked of git each time.
 
-    Every commit up to `commit` that wrote any of them is asked. `uncommitted`: the working copy
+    Every commit up to `commit` that wrote any of it is asked. `uncommitted`: the working copy
     has edits on top, which the person at this machine wrote.
     """
     git = workspace.git

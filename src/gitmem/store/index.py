@@ -52,22 +52,30 @@ _DAMAGED = frozenset(
 class Index:
     """The index at one commit and one state of the work tree; later changes are not seen."""
 
-    def __init__(self, workspace: Workspace, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        progress: Progress | None = None,
+        uncommitted: frozenset[str] | None = None,
+    ) -> None:
         self._workspace = workspace
         self._progress = progress
         self._place = _Place.FILE
         self._db: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
         self.commit = ""
-        with closing(overlay.Watch(workspace)) as watch:
-            self._open()  # while git looks at the work tree
-            self.uncommitted = frozenset(watch.paths())
+        self.uncommitted = self._look() if uncommitted is None else uncommitted
         self._working = overlay.observe(workspace, self.uncommitted)
         try:
             self.read(lambda _: None)
         except BaseException:
             self.close()
             raise
+
+    def _look(self) -> frozenset[str]:
+        with closing(overlay.Watch(self._workspace)) as watch:
+            self._open()  # while git looks at the work tree
+            return frozenset(watch.paths())
 
     def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """The answer of `ask`, on a new index where the old one turns out to be damaged."""

@@ -30,10 +30,20 @@ _CANDIDATES_MAX = 50
 class Reader:
     """One consistent view of a workspace; make a new one to see later changes."""
 
-    def __init__(self, workspace: Workspace, progress: Progress | None = None) -> None:
-        """Bring the index up to date; `progress(done, total)` is told of files that must be read first."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        progress: Progress | None = None,
+        *,
+        uncommitted: frozenset[str] | None = None,
+    ) -> None:
+        """Bring the index up to date; `progress(done, total)` is told of files that must be read first.
+
+        `uncommitted` are the paths that are known not to be as committed, from a reader of a moment
+        ago: then git is not asked again.
+        """
         self._workspace = workspace
-        self._index = Index(workspace, progress)
+        self._index = Index(workspace, progress, uncommitted)
 
     @property
     def commit(self) -> str:
