@@ -173,6 +173,15 @@ def test_a_note_of_the_runner_is_fenced_too(commit_all: Write, read: Read) -> No
     assert "````text\ncheck failed:" in text
 
 
+def test_a_cut_discussion_says_how_much_is_missing(commit_all: Write, read: Read) -> None:
+    commit_all({**WORKSPACE, **dict(comment(n, f"Comment {n}. " + "word " * 100) for n in range(3, 60))})
+    snapshot = take(read(), budget=2000)
+    assert (
+        f"\n{snapshot.older_comments} older comments are not told here.\n"
+        in on_disk(snapshot)[".gitmem/COMMENTS.md"]
+    )
+
+
 def test_without_comments_or_skills_the_files_say_so(commit_all: Write, read: Read) -> None:
     commit_all({"issues/a.md": issue_file("aaaaaaaa", "A")})
     files = on_disk(take(read()))

@@ -124,6 +124,16 @@ def test_knowledge_that_does_not_hold_now_is_never_offered(
     assert names(for_text(read(), "where are sessions kept, redis or cookies")) == ["workspace/new"]
 
 
+def test_a_heap_of_superseded_notes_does_not_hide_the_one_that_holds(commit_all: Write, read: Read) -> None:
+    old = {"kind": "decision", "about": ["session cookies"], "status": "superseded"}
+    notes = {
+        f"knowledge/workspace/old-{n:03}.md": render(old, "Session cookies live a day.\n") for n in range(120)
+    }
+    new = render({"kind": "decision", "about": ["cookies"]}, "A cookie of a session lives for an hour.\n")
+    commit_all({**notes, "knowledge/workspace/new.md": new})
+    assert names(for_text(read(), "session cookies")) == ["workspace/new"]
+
+
 @pytest.mark.parametrize(
     ("words", "name"),
     [

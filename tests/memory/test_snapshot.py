@@ -151,8 +151,23 @@ def test_the_newest_comments_are_kept_and_the_older_ones_named(commit_all: Write
     kept = refs(snapshot, Section.COMMENTS)
     assert kept == [f"comment:{n:08}" for n in range(59, 59 - len(kept), -1)]
     assert 5 < len(kept) < 25
-    assert len(kept) + len(snapshot.left_out) == 60
-    assert snapshot.left_out[0].how == f"gitmem show {snapshot.left_out[0].ref}"
+    [rest] = snapshot.left_out
+    assert rest.reason == f"no room: {60 - len(kept)} older comments"
+    assert rest.how == "gitmem issue view aaaaaaaa"
+    assert snapshot.older_comments == 60 - len(kept)
+
+
+def test_what_finds_no_room_says_how_to_get_it(commit_all: Write, read: Read) -> None:
+    others = [f"{n:08}" for n in range(30)]
+    commit_all(
+        {
+            "issues/a.md": issue_file("aaaaaaaa", "A", context_refs=[f"issue:{one}" for one in others]),
+            **{f"issues/{one}.md": issue_file(one, "Other", "word " * 200) for one in others},
+        }
+    )
+    left = take(read(), budget=2000).left_out
+    assert left[0].how == f"gitmem show {left[0].ref}"
+    assert left[0].tokens > 200
 
 
 def test_a_reference_that_leads_nowhere_is_said(commit_all: Write, read: Read) -> None:

@@ -12,7 +12,6 @@ from importlib import resources
 
 from gitmem.core.ids import bare_id
 from gitmem.core.layout import path_problem
-from gitmem.core.record import Kind
 from gitmem.core.tokens import estimate, head
 from gitmem.memory.budget import Form, Item, Section
 from gitmem.memory.fencing import fenced, one_line
@@ -81,10 +80,9 @@ def _skill_files(snapshot: Snapshot, item: Item, skill_folders: Sequence[str]) -
 def _comments(snapshot: Snapshot) -> str:
     """The comments that are told, oldest first, as a discussion is read."""
     told = snapshot.of(Section.COMMENTS)[::-1]
-    missing = sum(one.ref.startswith(f"{Kind.COMMENT}:") and bool(one.tokens) for one in snapshot.left_out)
     lines = [f"# Comments on issue {snapshot.issue.id}, the newest last"]
-    if missing:
-        lines.append(f"{missing} older comments are not told here.")
+    if snapshot.older_comments:
+        lines.append(f"{snapshot.older_comments} older comments are not told here.")
     if not told:
         lines.append("There are none.")
     return "\n\n".join([*lines, *map(_comment, told)]) + "\n"

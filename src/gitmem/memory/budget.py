@@ -97,15 +97,6 @@ class Item:
     form: Form
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    ref: str
-    path: str
-    tokens: int
-    reason: str
-    how: str
-
-
 class _Packing:
     """Items by their place in `order`; a piece that was cut can be taken again with more room."""
 
@@ -142,8 +133,9 @@ class _Packing:
         self.spent += item.tokens - old
 
 
-def pack(pieces: Sequence[Piece], budget: int) -> tuple[tuple[Item, ...], tuple[LeftOut, ...]]:
-    """The items within `budget` tokens, in the order of the sections, and what was left out."""
+def pack(pieces: Sequence[Piece], budget: int) -> tuple[tuple[Item, ...], tuple[tuple[Piece, int], ...]]:
+    """The items within `budget` tokens, in the order of the sections, and the pieces that found no
+    room, each with what it would have cost."""
     packing = _Packing(sorted(pieces, key=lambda piece: _PLACE[piece.section]), budget)
     for section in Section:
         packing.fill(section, budget * SHARES[section] // 100)
@@ -151,12 +143,8 @@ def pack(pieces: Sequence[Piece], budget: int) -> tuple[tuple[Item, ...], tuple[
         if section not in FIXED:
             packing.fill(section, budget)
     items, costs = packing.items, packing.costs
-    left = [_left_out(piece, costs[at]) for at, piece in enumerate(packing.order) if at not in items]
-    return tuple(items[at] for at in sorted(items)), tuple(left)
+    left = tuple((piece, costs[at]) for at, piece in enumerate(packing.order) if at not in items)
+    return tuple(items[at] for at in sorted(items)), left
 
 
 _PLACE = {section: place for place, section in enumerate(Section)}
-
-
-def _left_out(piece: Piece, tokens: int) -> LeftOut:
-    return LeftOut(piece.ref, piece.path, tokens, f"no room: {piece.reason}", f"gitmem show {piece.ref}")

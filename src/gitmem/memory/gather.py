@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from gitmem.core.errors import GitmemError, NotPermittedError
@@ -12,7 +13,7 @@ from gitmem.core.ids import parse_ref
 from gitmem.core.model import Agent, Issue, issue_of, knowledge_of, skill_of
 from gitmem.core.record import Kind, Record, text, texts
 from gitmem.memory.access import Gate
-from gitmem.memory.budget import LeftOut, Piece, Section
+from gitmem.memory.budget import Piece, Section
 from gitmem.memory.recall import Query, Recalled, query_of_issue, recall
 from gitmem.store.reader import Reader
 
@@ -29,6 +30,17 @@ COMMENT_OVERHEAD = 30
 DIRECTORY = ".gitmem"
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What is not told. `tokens` is what it would have cost, 0 where that was not asked."""
+
+    ref: str
+    path: str
+    tokens: int
+    reason: str
+    how: str
+
+
 class Gatherer:
     """Collects pieces; each record comes once, for the first reason that brings it."""
 
@@ -40,6 +52,7 @@ class Gatherer:
         self.now = now
         self.pieces: list[Piece] = []
         self.left_out: list[LeftOut] = []
+        self.older_comments = 0
         self._seen: set[str] = set()
 
     def all(self) -> None:
@@ -106,7 +119,9 @@ class Gatherer:
 
     def _comments(self) -> None:
         """Newest first: they are what is cut last."""
-        for comment in reversed(self.reader.comments(self.issue.id)[-COMMENTS_MAX:]):
+        comments = self.reader.comments(self.issue.id)
+        self.older_comments = max(0, len(comments) - COMMENTS_MAX)
+        for comment in reversed(comments[-COMMENTS_MAX:]):
             record = self.reader.record(Kind.COMMENT, comment.path)
             if self.gate.allows(record):
                 self._add(

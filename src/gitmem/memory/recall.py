@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -43,7 +43,6 @@ BODY_WEIGHT = 0.3
 
 # The part of a typed query that a record must hold, wherever it does.
 MENTIONED_MIN = 0.75
-
 
 # Code spans, file names, paths, versions, error codes: what two reports of one problem share.
 _NAMES = re.compile(r"`[^`\n]+`|\b\w+(?:[._/:]\w+)+\b|\b[A-Z][A-Z0-9_]{3,}\b")
@@ -117,11 +116,13 @@ def recall(
 ) -> list[Recalled]:
     """At most `limit` records that fit the query, best first; `without` are refs to leave out."""
     terms = terms_of([query.parts])[0]
-    found = []
-    for hit in _candidates(reader, terms, kinds):
-        record = reader.record(hit.kind, hit.path)
-        if f"{record.kind}:{record.id}" not in without and _in_force(record, now) and gate.allows(record):
-            found.append((hit, record))
+    found = _found(
+        lambda number: _candidates(reader, terms, kinds, number),
+        lambda record: (
+            f"{record.kind}:{record.id}" not in without and _in_force(record, now) and gate.allows(record)
+        ),
+        reader,
+    )
     documents = _documents(found)
     corpus = Corpus(len(documents), Counter(stem for document in documents for stem in document).__getitem__)
     asked = most_telling(terms, corpus)
@@ -134,14 +135,28 @@ def recall(
     return judged[:limit]
 
 
-def _candidates(reader: Reader, terms: Terms, kinds: Collection[Kind]) -> list[Hit]:
+def _found(
+    candidates: Callable[[int], list[Hit]], may_be_told: Callable[[Record], bool], reader: Reader
+) -> list[tuple[Hit, Record]]:
+    """Enough candidates that may be told: a heap of superseded notes must not hide the one that holds."""
+    found: list[tuple[Hit, Record]] = []
+    for number in (CANDIDATES_MAX, 5 * CANDIDATES_MAX, 25 * CANDIDATES_MAX):
+        hits = candidates(number)
+        records = [(hit, reader.record(hit.kind, hit.path)) for hit in hits]
+        found = [(hit, record) for hit, record in records if may_be_told(record)]
+        if len(found) >= CANDIDATES_MAX // 2 or len(hits) < number:
+            break
+    return found
+
+
+def _candidates(reader: Reader, terms: Terms, kinds: Collection[Kind], number: int) -> list[Hit]:
     """Hits for the words themselves, then for the kin of what was asked first, each path once."""
     telling = most_telling(terms, Corpus(0, lambda _: 0)).values()
     top = max((term.weight for term in telling), default=0.0)
     kin = [word for term in telling if term.weight == top for word in kin_of(term.stem).values()]
     hits: dict[str, Hit] = {}
     for words in ([term.word for term in telling], kin):
-        for hit in reader.search(" ".join(words), kinds, CANDIDATES_MAX) if words else ():
+        for hit in reader.search(" ".join(words), kinds, number) if words else ():
             known = hits.get(hit.path)
             hits[hit.path] = replace(known, terms=known.terms + hit.terms) if known else hit
     return list(hits.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,8 +15,8 @@ from gitmem.core.model import Agent, Issue
 from gitmem.core.policy import Level, highest
 from gitmem.core.record import Kind, mapping, text
 from gitmem.memory.access import Gate
-from gitmem.memory.budget import Item, LeftOut, Section, pack
-from gitmem.memory.gather import Gatherer, digest
+from gitmem.memory.budget import Item, Piece, Section, pack
+from gitmem.memory.gather import Gatherer, LeftOut, digest
 from gitmem.store.git import EXECUTABLE, FILE, blob_id
 from gitmem.store.reader import Reader
 
@@ -28,8 +28,8 @@ SKILL_BYTES_MAX = 16 * 1024 * 1024
 class Snapshot:
     """What a run is told. `files` are the whole files by workspace path, also of what is told in part.
 
-    `uncommitted` are the paths whose bytes the repository does not hold yet; `digest` is that of
-    the issue, see `changed_since`.
+    `older_comments` is how many comments found no room, `uncommitted` are the paths whose bytes
+    the repository does not hold yet, `digest` is that of the issue, see `changed_since`.
     """
 
     issue: Issue
@@ -42,6 +42,7 @@ class Snapshot:
     digest: str
     files: Mapping[str, bytes] = field(repr=False)
     uncommitted: frozenset[str] = frozenset()
+    older_comments: int = 0
 
     @property
     def tokens(self) -> int:
@@ -113,8 +114,10 @@ def assemble(
     """
     gathered = Gatherer(reader, gate, issue, agent, now)
     gathered.all()
-    items, no_room = pack(gathered.pieces, budget)
+    items, left = pack(gathered.pieces, budget)
     files, refused = _files(reader, items)
+    comments = [cost for piece, cost in left if piece.section is Section.COMMENTS]
+    older = gathered.older_comments + len(comments)
     return Snapshot(
         issue=issue,
         agent=agent,
@@ -122,11 +125,30 @@ def assemble(
         created=stamp(now),
         budget=budget,
         items=items,
-        left_out=(*gathered.left_out, *no_room, *refused),
+        left_out=(*gathered.left_out, *_no_room(left), *_of_comments(issue, older, sum(comments)), *refused),
         digest=digest(reader.record(Kind.ISSUE, issue.path)),
         files=files,
         uncommitted=frozenset(path for path in files if path in reader.uncommitted),
+        older_comments=older,
     )
+
+
+def _no_room(left: Iterable[tuple[Piece, int]]) -> Iterator[LeftOut]:
+    for piece, cost in left:
+        if piece.section is not Section.COMMENTS:
+            yield LeftOut(piece.ref, piece.path, cost, f"no room: {piece.reason}", f"gitmem show {piece.ref}")
+
+
+def _of_comments(issue: Issue, older: int, tokens: int) -> Iterator[LeftOut]:
+    """One entry for all of them: a manifest does not grow with the discussion."""
+    if older:
+        yield LeftOut(
+            f"issue:{issue.id}",
+            "",
+            tokens,
+            f"no room: {older} older comments",
+            f"gitmem issue view {issue.id}",
+        )
 
 
 def _files(reader: Reader, items: tuple[Item, ...]) -> tuple[dict[str, bytes], list[LeftOut]]:
