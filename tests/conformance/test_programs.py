@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from gitmem.agents.adapter import Event, EventType
 from gitmem.agents.registry import version
 from gitmem.core.states import Reason
 from tests.conformance.conftest import Bench
+from tests.support.bell import Bell
 from tests.support.modelserver import Cut, Fail, Hang, ModelServer, Say, Shell, Slow, Step
 from tests.support.modelserver_wires import CACHED, FRESH, OUTPUT
 
@@ -162,9 +163,9 @@ def test_cancelling_while_the_model_hangs_stops_everything(bench: Bench) -> None
 
 def test_cancelling_while_a_tool_runs_leaves_no_process(bench: Bench) -> None:
     """The tool forks, starts a session of its own, and takes no TERM."""
-    os.mkfifo(bench.work / "running")
+    running = Bell(bench.work / "running")
     tool = Shell("trap '' TERM; sleep 600 & setsid sleep 601 & echo started > running; sleep 602")
-    with ModelServer(tool, Say("done")) as server, ThreadPoolExecutor(1) as pool:
+    with closing(running), ModelServer(tool, Say("done")) as server, ThreadPoolExecutor(1) as pool:
         cancel, told = threading.Event(), threading.Event()
 
         def watch(event: Event) -> None:
@@ -172,7 +173,7 @@ def test_cancelling_while_a_tool_runs_leaves_no_process(bench: Bench) -> None:
                 told.set()
 
         turn = pool.submit(bench.turn, bench.job(server.url), cancel, watch)
-        assert (bench.work / "running").read_text() == "started\n"
+        assert running.wait() == "started"
         assert told.wait(60)  # one of the programs tells it after the tool has begun
         assert len(_left_of(bench)) >= 3
         cancel.set()
