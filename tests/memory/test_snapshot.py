@@ -321,6 +321,15 @@ def test_what_changed_meanwhile_is_told(commit_all: Write, read: Read, repo: Pat
     assert changed_since(read(), manifest) == ["context", "issue:aaaaaaaa", "issue:bbbbbbbb"]
 
 
+def test_filling_in_a_dropped_file_is_no_change_of_the_issue(read: Read, repo: Path) -> None:
+    put(repo, "issues/typed.md", "# Fix the login\n\nIt fails.\n", commit=False)
+    reader = read()
+    manifest = take(reader, reader.records(Kind.ISSUE)[0].id).manifest()
+    filled = {"id": "aaaaaaaa", "status": "in_progress", "labels": [], "created_by": "member:ana"}
+    put(repo, "issues/typed.md", render(filled, "# Fix the login\n\nIt fails.\n"))
+    assert changed_since(read(), manifest) == []
+
+
 def test_an_issue_that_was_only_moved_has_not_changed(commit_all: Write, read: Read, repo: Path) -> None:
     commit_all({"issues/a.md": issue_file("aaaaaaaa", "A")})
     manifest = take(read()).manifest()

@@ -250,8 +250,12 @@ def _because(one: Recalled) -> str:
     return f"recalled, {one.score:.2f}: {'; '.join(one.why)}"
 
 
+# What a run moves itself, what is filled in when a file is first seen, and what asks for no other work.
+_BOOKKEEPING = frozenset({"id", "status", "priority", "assignee", "created", "created_by"})
+
+
 def digest(record: Record) -> str:
-    """What an issue says beside its status, which the run itself moves."""
-    fields = {key: value for key, value in record.fields.items() if key != "status"}
+    """A fingerprint of what an issue asks for: title, body, criteria, references; `null` is absent."""
+    fields = {key: value for key, value in record.fields.items() if key not in _BOOKKEEPING and value}
     said = json.dumps([fields, record.body], sort_keys=True, default=str)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from gitmem.core.ids import parse_ref
 from gitmem.core.layout import path_problem
 from gitmem.core.model import Agent, Issue
 from gitmem.core.policy import Level, highest
-from gitmem.core.record import Kind, mapping, text
+from gitmem.core.record import Kind, Record, mapping, text
 from gitmem.memory.access import Gate
 from gitmem.memory.budget import Item, Piece, Section, pack
 from gitmem.memory.gather import Gatherer, LeftOut, digest
@@ -177,24 +177,28 @@ def _files(reader: Reader, items: tuple[Item, ...]) -> tuple[dict[str, bytes], l
 def changed_since(reader: Reader, manifest: Mapping[str, Any]) -> list[str]:
     """The refs of a manifest's items that say something else now, or are gone.
 
-    The issue's own status does not count: the run itself moves it.
+    Of the issue itself only what it asks for counts: the run moves its status, and a file that
+    people dropped gets its id meanwhile.
     """
     items = manifest.get("items")
     entries = [mapping(entry) for entry in items] if isinstance(items, list) else []
-    return list(dict.fromkeys(ref for ref in _changed(reader, entries)))
+    refs = [text(entry.get("ref")) or "" for entry in entries if not _same(reader, entry)]
+    return list(dict.fromkeys(refs))
 
 
-def _changed(reader: Reader, entries: list[Mapping[str, Any]]) -> Iterator[str]:
-    for entry in entries:
-        ref, path = text(entry.get("ref")) or "", text(entry.get("path")) or ""
+def _same(reader: Reader, entry: Mapping[str, Any]) -> bool:
+    record = _now(reader, text(entry.get("ref")) or "", text(entry.get("path")) or "")
+    if record is None:
+        return False
+    said = entry.get("digest")
+    return digest(record) == said if said else record.blob == entry.get("blob")
+
+
+def _now(reader: Reader, ref: str, path: str) -> Record | None:
+    """The record by its reference, which survives a move, else by its path."""
+    for name in (ref if parse_ref(ref) else "", path):
         try:
-            record = reader.resolve(ref if parse_ref(ref) else path)
+            return reader.resolve(name)
         except GitmemError:
-            yield ref
             continue
-        if entry.get("digest"):
-            same = digest(record) == entry["digest"]
-        else:
-            same = record.blob == entry.get("blob")
-        if not same:
-            yield ref
+    return None
