@@ -14,14 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Raise it with every change to the tables or to what goes into their columns.
-VERSION = 1
+VERSION = 2
 
 # Another process holds the write lock longest while it builds the index of a large workspace.
 BUSY_WAIT_S = 60.0
 
 SEARCHED = "('issue', 'comment', 'run', 'skill', 'knowledge')"
 
-_TEXTS = "name, asks, description, body, head_parts, body_parts"
+# `tag` lets a search look only at rows of some kinds, however common its words are elsewhere.
+_TEXTS = "name, asks, description, body, head_parts, body_parts, tag"
 _GRAMS = "name, asks, description, body"
 
 _TABLES = """
@@ -54,6 +55,7 @@ CREATE TABLE doc (
     labels      TEXT    NOT NULL,
     issue       TEXT    NOT NULL,
     task        TEXT    NOT NULL,
+    tag         TEXT    GENERATED ALWAYS AS ('kind' || kind) VIRTUAL,
     UNIQUE (path, working)
 );
 

@@ -17,7 +17,7 @@ from gitmem.store.search_terms import Term, terms_of
 
 # Columns name, asks, description, body (measured for this project on real skills), and parts of
 # words in the first three and in the body, which weigh a little less than whole words there.
-_WEIGHTS = "20.0, 20.0, 10.0, 1.0, 10.0, 0.7"
+_WEIGHTS = "20.0, 20.0, 10.0, 1.0, 10.0, 0.7, 0.0"
 
 # A near word or a part of a word says less than the word itself.
 _NEAR_WORTH = 0.7
@@ -71,6 +71,10 @@ def _expression(terms: Iterable[Term]) -> str:
     return " OR ".join(f'"{token}"' for term in terms for token in term.tokens)
 
 
+def _tags(kinds: Iterable[Kind]) -> str:
+    return " OR ".join(f'"kind{kind}"' for kind in sorted(kinds))
+
+
 def _marks(values: Collection[object]) -> str:
     return ", ".join("?" * len(values))
 
@@ -82,8 +86,8 @@ def _by_words(
         return {}
     rows = db.execute(
         f"SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score FROM words JOIN doc ON doc.n = words.rowid "
-        f"WHERE words MATCH ? AND doc.kind IN ({_marks(kinds)}) ORDER BY score, doc.path LIMIT ?",
-        (_expression(terms), *sorted(kinds), limit),
+        "WHERE words MATCH ? ORDER BY score, doc.path LIMIT ?",
+        (f"tag : ({_tags(kinds)}) AND ({_expression(terms)})", limit),
     )
     return {n: -score for n, score in rows}
 
