@@ -130,8 +130,10 @@ def test_usage_of_several_models_and_results_is_added_up(job: Job) -> None:
 
 def test_without_usage_per_model_that_of_the_result_counts(job: Job) -> None:
     usage = {"input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 1}
-    [event] = events(job, result(usage=usage))
-    assert event.usage == Usage(7, 2, 1)
+    [event] = events(job, result(usage=usage, total_cost_usd=0.25))
+    assert event.usage == Usage(7, 2, 1, None, 0.25)
+    [event] = events(replace(job, session_id="s"), result(usage=usage, total_cost_usd=0.25))
+    assert event.usage == Usage(7, 2, 1, None, None)  # the cost is that of all turns
 
 
 def test_a_lost_session_is_rejected_and_can_be_tried_afresh(job: Job) -> None:

@@ -47,7 +47,8 @@ def _variables(_job: Job) -> Environment:
 
 
 class _Reader(JsonLinesReader):
-    def __init__(self) -> None:
+    def __init__(self, job: Job) -> None:
+        self._resumed = job.session_id is not None
         self._counted: set[str] = set()
         self._results = Usage()
         self._limit_reached = False
@@ -102,7 +103,7 @@ class _Reader(JsonLinesReader):
         return Event(EventType.ERROR, words, reason=Reason.QUOTA, retry_at=_stamp(resets))
 
     def _result(self, record: Mapping[str, Any], session: str | None) -> Event:
-        self._results += _usage(record)
+        self._results += self._usage(record)
         words = text(record.get("result")) or "; ".join(texts(record.get("errors")))
         failed = record.get("is_error") is not False or record.get("subtype") != "success"
         return Event(
@@ -112,6 +113,20 @@ class _Reader(JsonLinesReader):
             usage=self._results,
             reason=self._reason(record, words) if failed else None,
             resume_rejected=failed and _SESSION_LOST in words,
+        )
+
+    def _usage(self, record: Mapping[str, Any]) -> Usage:
+        """Older versions tell usage per model and cost only for the whole session."""
+        models = mapping(record.get("model_usage_since_last_result"))
+        if models:
+            return sum((_model_usage(mapping(model)) for model in models.values()), Usage())
+        usage = mapping(record.get("usage"))
+        is_first = not self._resumed and self._results == Usage()
+        return Usage(
+            input=_both(usage, "input_tokens", "cache_creation_input_tokens"),
+            cached=count(usage.get("cache_read_input_tokens")),
+            output=count(usage.get("output_tokens")),
+            cost_usd=number(record.get("total_cost_usd")) if is_first else None,
         )
 
     def _reason(self, record: Mapping[str, Any], words: str) -> Reason:
@@ -159,18 +174,6 @@ def _tool_results(record: Mapping[str, Any], session: str | None) -> Iterator[Ev
             yield Event(EventType.TOOL_END, words, call=text(block.get("tool_use_id")), session_id=session)
 
 
-def _usage(record: Mapping[str, Any]) -> Usage:
-    models = mapping(record.get("model_usage_since_last_result"))
-    if models:
-        return sum((_model_usage(mapping(model)) for model in models.values()), Usage())
-    usage = mapping(record.get("usage"))
-    return Usage(
-        input=_both(usage, "input_tokens", "cache_creation_input_tokens"),
-        cached=count(usage.get("cache_read_input_tokens")),
-        output=count(usage.get("output_tokens")),
-    )
-
-
 def _model_usage(model: Mapping[str, Any]) -> Usage:
     return Usage(
         input=_both(model, "inputTokens", "cacheCreationInputTokens"),
@@ -197,11 +200,12 @@ def _stamp(epoch_s: int | None) -> str | None:
 ADAPTER = Adapter(
     name="claude",
     executable="claude",
-    reader=lambda _job, _env: _Reader(),
+    reader=lambda job, _env: _Reader(job),
     arguments=_arguments,
     variables=_variables,
     home_variables={"CLAUDE_CONFIG_DIR": ".claude"},
     can_resume=True,
     briefs=("CLAUDE.md", "CLAUDE.local.md"),
     skill_folders=(".claude/skills",),
+    minimum=(2, 0, 0),  # the oldest that was driven and does all that is relied on here
 )

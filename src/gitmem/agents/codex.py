@@ -152,4 +152,5 @@ ADAPTER = Adapter(
     can_resume=True,
     briefs=("AGENTS.md",),
     skill_folders=(".agents/skills",),
+    minimum=(0, 98, 0),  # driven; 0.77.0 counts a resumed turn's usage in another way
 )
