@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from gitmem.agents.adapter import Adapter, Job
-from gitmem.agents.registry import adapter_named
+from gitmem.agents.registry import adapter_named, version
 from gitmem.core.clock import Clock, stamp
 from gitmem.core.dispatch import Ready
 from gitmem.core.ids import Entropy, Ref, new_id
@@ -42,6 +42,7 @@ class Starter:
     now: Clock
     entropy: Entropy
     trust: Trust
+    _versions: dict[tuple[str, ...], str | None] = field(default_factory=dict)
 
     def start(self, reader: Reader, ready: Ready) -> Active | None:
         """Claim the task and make everything ready; None where another runner has it.
@@ -86,6 +87,7 @@ class Starter:
         manifest = {"run": attempt.run, **snapshot.manifest()}
         attempt = replace(
             attempt,
+            adapter_version=self._version(adapter, attempt.agent),
             snapshot=pin(
                 self.workspace,
                 self.runner,
@@ -99,6 +101,13 @@ class Starter:
         self._commit_start(attempt, now)
         place = rundir.run_dir(self.workspace.config.id, attempt.issue.id, attempt.agent.name)
         return self._make_ready(reader, attempt, adapter, snapshot, place)
+
+    def _version(self, adapter: Adapter, agent: Agent) -> str | None:
+        """What the program says of its version, asked once for the life of the runner."""
+        key = (adapter.name, *agent.command)
+        if key not in self._versions:
+            self._versions[key] = version(adapter, agent.command)
+        return self._versions[key]
 
     def _commit_start(self, attempt: Attempt, now: datetime) -> None:
         """The issue goes in progress; the fence sees to it that the task is still there."""
