@@ -91,12 +91,12 @@ def _peak_mib(side: Side, verb: str) -> float:
 def _gitmem(root: Path, count: int) -> Side:
     made = make(root, count)
     some = _shuffled([issue_id for issue_id, _ in made.issues])
-    status = itertools.cycle(["backlog", "todo", "blocked"])
+    status = itertools.cycle(["backlog", "todo"])
     issue: list[str | Path] = [GITMEM, "issue"]
     return Side(
         root,
         {
-            "list": lambda: [*issue, "list", "-s", "all", "-L", str(count)],
+            "list": lambda: [*issue, "list", "-s", "all", "-L", "0"],
             "view": lambda: [*issue, "view", next(some)],
             "edit": lambda: [*issue, "edit", next(some), "--status", next(status)],
         },
