@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gitmem.core.ids import parse_actor
 from gitmem.memory.access import Gate
@@ -12,6 +13,10 @@ from gitmem.store.document import render
 from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
 from tests.conftest import git
+
+# The same examples every time, and no clock: a busy machine is no fault of the code.
+settings.register_profile("steady", derandomize=True, deadline=None, database=None)
+settings.load_profile("steady")
 
 NOW = datetime(2026, 11, 30, 22, 19, tzinfo=UTC)
 

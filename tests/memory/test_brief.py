@@ -119,11 +119,23 @@ def test_skills_are_listed_with_where_they_are_and_how_far_to_trust_them(
 
 
 def test_what_was_cut_says_where_the_rest_is(commit_all: Write, read: Read) -> None:
-    commit_all({**WORKSPACE, "issues/a.md": issue_file("aaaaaaaa", "Long", "word " * 9000)})
+    other = issue_file("bbbbbbbb", "Long", "word " * 9000)
+    commit_all({"issues/a.md": issue_file("aaaaaaaa", "A", parent="issue:bbbbbbbb"), "issues/b.md": other})
     files = on_disk(take(read(), budget=2000))
-    assert files[".gitmem/ISSUE.md"].endswith("the whole text is in .gitmem/whole/issues/a.md]\n")
-    assert estimate(files[".gitmem/ISSUE.md"]) < 2000
-    assert files[".gitmem/whole/issues/a.md"].count("word") == 9000
+    told = files[".gitmem/related/issue-bbbbbbbb.md"]
+    assert told.endswith("the whole text is in .gitmem/whole/issues/b.md]\n")
+    assert estimate(told) < 600
+    assert files[".gitmem/whole/issues/b.md"].encode() == other
+
+
+def test_the_issue_is_never_cut_on_disk_but_the_prompt_says_that_it_is_long(
+    commit_all: Write, read: Read
+) -> None:
+    long = issue_file("aaaaaaaa", "Long", "word " * 9000)
+    commit_all({**WORKSPACE, "issues/a.md": long})
+    snapshot = take(read(), budget=2000)
+    assert brief.files(snapshot, briefs=[], skill_folders=[])[".gitmem/ISSUE.md"] == long
+    assert "read it in parts" in brief.prompt(snapshot)
 
 
 def test_the_manifest_on_disk_is_the_snapshots(commit_all: Write, read: Read) -> None:

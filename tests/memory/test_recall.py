@@ -52,10 +52,11 @@ def test_among_200_other_skills_each_skill_is_found_from_an_issue_in_other_words
     made = [runbook_skill(*pair.first) for pair in PAIRS]
     commit_all(skill_files([*LIBRARY, *made]))
     reader = read()
-    for pair, (name, _) in zip(PAIRS, made, strict=True):
-        found = names(for_issue(reader, pair.second))
-        assert found[:1] == [name], pair.second.title
-        assert not {other for other, _ in made if other != name} & set(found)
+    found = {name: names(for_issue(reader, pair.second)) for pair, (name, _) in zip(PAIRS, made, strict=True)}
+    assert [name for name, five in found.items() if name not in five] == []
+    assert sum(five[0] == name for name, five in found.items()) >= 0.9 * len(PAIRS)
+    strangers = sum(len(five) - 1 for five in found.values())
+    assert strangers <= len(PAIRS) / 5, "an agent that is given something for every task stops reading it"
 
 
 def test_the_first_skill_of_a_workspace_is_found_as_well(commit_all: Write, read: Read) -> None:

@@ -50,9 +50,12 @@ def files(snapshot: Snapshot, *, briefs: Sequence[str], skill_folders: Sequence[
 
 
 def _told(snapshot: Snapshot, item: Item) -> dict[str, bytes]:
-    """The file as it is, or its beginning with a line that says where the rest lies."""
+    """The file as it is, or its beginning with a line that says where the rest lies.
+
+    The issue is never cut on disk: half of a command must not be run.
+    """
     whole = snapshot.files[item.piece.path]
-    if item.form is Form.WHOLE:
+    if item.form is Form.WHOLE or item.piece.section is Section.ISSUE:
         return {item.piece.place: whole}
     return {
         item.piece.place: (item.text.rstrip() + "\n\n" + _cut_line(item) + "\n").encode(),
@@ -142,6 +145,8 @@ def prompt(
         parts.append(f"First read {BRIEF}: it says how you work here and how you hand back results.")
     parts.append(f"The issue is in {DIRECTORY}/ISSUE.md; its title is:")
     parts.append(fenced(issue.title, issue.created_by))
+    if any(item.form is Form.HEAD for item in snapshot.of(Section.ISSUE)):
+        parts.append("It is longer than the budget of this run: read it in parts.")
     parts += _hints(snapshot)
     if resumed or delivered:
         parts += _news(snapshot, delivered)

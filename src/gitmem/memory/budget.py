@@ -117,7 +117,7 @@ class _Packing:
     def _take(self, at: int, piece: Piece, end: int) -> bool:
         """Take as much of the piece as it may have; True where it has got all of that."""
         old = self.items[at].tokens if at in self.items else 0
-        longest = self.budget * PIECE_MAX.get(piece.section, PIECE_MAX_ELSE) // 100
+        longest = max(HEAD_MIN, self.budget * PIECE_MAX.get(piece.section, PIECE_MAX_ELSE) // 100)
         wanted, room = min(self.costs[at], longest), end - self.spent + old
         if old and old >= wanted:
             return True
@@ -126,7 +126,7 @@ class _Packing:
         elif min(wanted, room) >= max(HEAD_MIN, old):
             text = head(piece.text, max(0, min(wanted, room) - piece.overhead))
             self._put(at, Item(piece, text, min(wanted, room), Form.HEAD), old)
-        return room >= wanted
+        return at in self.items and room >= wanted
 
     def _put(self, at: int, item: Item, old: int) -> None:
         self.items[at] = item

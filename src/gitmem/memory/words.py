@@ -24,22 +24,22 @@ well whatever whenever whether whole whose within without yes yet
 
 # Words of nearly every issue of a software team: they count, but little.
 GENERIC = _set("""
-add added adding allow api apis app application automatically available bad base basic behavior behaviour
-better break breaks broken bug build call called case cause change changed changes check class clean code
-com command common complete config configuration correct correctly create created current currently data
-day default describe description develop developer different doc docs document documentation easy enable
-ensure environment error errors event example exist existing expect expected explain fail failed failing
-fails failure feature field fields file files find first fix fixed fixes folder follow following found
-full function good guide handle help hour html http https idea implement improve include information
-input install instance issue item job json keep kind know last later latest line list local log logic
-logs machine main manage message method minute missing mode module move name new next note number object
-old open option order org output package page part path people place possible problem process product
-production program project proper properly provide public question reason remove repo report repository
-request require required result return right root run running runs save script seconds send server
-service set setting setup show simple slow small software source src start state status step steps stop
-support sure system task team test tests text think tool tools try turn type understand update updated
-upgrade url usage use used user users uses using value version wait warning web week with work working
-works write wrong yaml yml
+add added adding allow api apis app application ask asked asks automatically available bad base basic
+behavior behaviour better break breaks broken bug build call called case cause change changed changes
+check class clean code com command common complete config configuration correct correctly create created
+current currently data day default describe description develop developer different doc docs document
+documentation easy enable ensure environment error errors event example exist existing expect expected
+explain fail failed failing fails failure feature field fields file files find first fix fixed fixes
+folder follow following found full function good handle help hour html http https idea implement improve
+include information input install instance issue item job json keep kind know last later latest line list
+local log logic logs machine main manage message method minute missing mode module move name new next
+note number object old open option order org output package page part path people place possible print
+printed problem process product production program project proper properly provide public question reason
+remove repo report repository request require required result return right root run running runs save
+script seconds send server service set setting setup show simple slow small software source src start
+state status step steps stop support sure system task team test tests text think tool tools try turn type
+understand update updated upgrade url usage use used user users uses using value version wait warning web
+week with work working works write wrong yaml yml
 """)
 
 # Words that a description may consist of and still say nothing.
