@@ -94,7 +94,7 @@ BUILT_IN_ROLES: Mapping[str, Role] = {
     "system": _role(*Right),
 }
 
-# Where policy.yaml has no `land:` (docs/running.md, "Delivery and review").
+# Where policy.yaml has no `land:` (docs/running.md, "What lands, and what waits for you").
 DEFAULT_LAND = (
     LandRule(Scope(frozenset({"comment", "run", "issue.status", "issue.new"})), "any"),
     LandRule(Scope(frozenset({"skill", "knowledge"})), "any", "candidate"),
