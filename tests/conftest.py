@@ -10,8 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gitmem.store.workspace import Workspace, find
+
+# The same examples every time, and no deadline: a busy machine is not a fault.
+settings.register_profile("gitmem", derandomize=True, deadline=None, database=None)
+settings.load_profile("gitmem")
 
 NOW = datetime(2026, 11, 30, 22, 19, tzinfo=UTC)
 CONFIG = b"format: 1\n\nid: k3v9x2m7\n\nname: team-memory\n\nbranch: main\n\ndefault_agent: null\n"

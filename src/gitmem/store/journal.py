@@ -110,9 +110,9 @@ def settle(workspace: Workspace) -> None:
         drop_our_lock(places.git_dir / "index")
     journal = read_journal(git)
     if journal is not None:
-        places = next((p for p in _checkouts(workspace) if str(p.git_dir) == journal.git_dir), None)
-        if places is not None:
-            _settle_checkout(git, Checkout(places), journal, has_landed(git, journal))
+        where = next((p for p in _checkouts(workspace) if str(p.git_dir) == journal.git_dir), None)
+        if where is not None:
+            _settle_checkout(git, Checkout(where), journal, has_landed(git, journal))
         journal_path(git).unlink(missing_ok=True)
 
 
