@@ -16,7 +16,7 @@ def issue(issue_id: str, **fields: object) -> Issue:
 
 
 def task(task_id: str, issue_id: str = "i1", agent: str | None = "a", **fields: object) -> Task:
-    return replace(Task(task_id, issue_id, agent, f"queue/{task_id}.yaml", ""), **fields)  # type: ignore[arg-type]
+    return Task(task_id, issue_id, agent, f"queue/{task_id}.yaml", "")._replace(**fields)  # type: ignore[arg-type]
 
 
 def board(*tasks: Task, issues: tuple[Issue, ...] = (issue("i1"), issue("i2")), **fields: object) -> Board:
@@ -93,7 +93,7 @@ def test_what_holds_a_task_is_said() -> None:
 
 
 def test_a_closed_blocker_holds_nothing() -> None:
-    issues = (issue("i1", blocked_by=["i2", "i9"]), replace(issue("i2"), status=IssueStatus.CANCELLED))
+    issues = (issue("i1", blocked_by=["i2", "i9"]), issue("i2")._replace(status=IssueStatus.CANCELLED))
     assert ready(board(task("t1"), issues=issues)) == ["t1"]
 
 

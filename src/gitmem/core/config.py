@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.core.record import integer, mapping, text, texts
 
@@ -19,8 +18,7 @@ DEFAULT_LIMITS: Mapping[str, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceConfig:
+class WorkspaceConfig(NamedTuple):
     """What `gitmem.yaml` says."""
 
     id: str
@@ -31,7 +29,7 @@ class WorkspaceConfig:
     projects: tuple[str, ...] = ()
     paused: bool = False
     repositories: tuple[Mapping[str, Any], ...] = ()
-    limits: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_LIMITS))
+    limits: Mapping[str, int] = DEFAULT_LIMITS
 
     def limit(self, name: str) -> int:
         return self.limits.get(name, DEFAULT_LIMITS[name])

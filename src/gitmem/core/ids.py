@@ -6,11 +6,10 @@ An id is 8 characters of Crockford base32 in lower case: 40 random bits, so that
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from gitmem.core.errors import AmbiguousError, NotFoundError, UsageError
 
@@ -29,6 +28,8 @@ def new_id(entropy: Entropy) -> str:
 
 def derived_id(*parts: str) -> str:
     """The id of a record that does not say its own: the same on every machine for the same parts."""
+    import hashlib  # late: 2 ms, for files without an id only
+
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return _encode(digest[:5])
 
@@ -51,8 +52,7 @@ class ActorKind(StrEnum):
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
     """Who did a thing: `member:<handle>`, `agent:<name>` or `system:<part>`."""
 
     kind: ActorKind
@@ -75,8 +75,7 @@ def parse_actor(text: str) -> Actor:
     return Actor(ActorKind(kind), name)
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(NamedTuple):
     """A typed reference such as `issue:7k3q9d2m` or `knowledge:workspace/auth-decisions`."""
 
     kind: str

@@ -9,24 +9,22 @@ by the reader. Times are UTC ISO-8601 strings ending in `Z`, as they stand in fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gitmem.core.ids import bare_id
 from gitmem.core.record import Record, enum_or, integer, mapping, text, texts
 from gitmem.core.states import IssueStatus, Outcome, Priority, TaskState, Trigger
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(NamedTuple):
     """An acceptance criterion: words, or a `check:` command."""
 
     text: str
     is_command: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     id: str
     title: str
     path: str
@@ -101,8 +99,7 @@ def first_heading(body: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     id: str
     issue: str
     author: str
@@ -127,8 +124,7 @@ def comment_of(record: Record) -> Comment:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(NamedTuple):
     name: str
     description: str
     status: str
@@ -156,8 +152,7 @@ def skill_of(record: Record) -> Skill:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(NamedTuple):
     name: str
     adapter: str
     path: str
@@ -173,7 +168,7 @@ class Agent:
     start_timeout_s: int = 120
     review: str = "auto"
     env: tuple[str, ...] = ()
-    budget: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = MappingProxyType({})
     instructions: str = ""
 
 
@@ -200,8 +195,7 @@ def agent_of(record: Record) -> Agent:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     handle: str
     emails: tuple[str, ...]
     role: str | None
@@ -220,8 +214,7 @@ def member_of(record: Record) -> Member:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     id: str
     issue: str
     agent: str | None
@@ -263,8 +256,7 @@ def task_of(record: Record) -> Task:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     id: str
     path: str
     task: str
@@ -307,8 +299,7 @@ def run_of(record: Record) -> Run:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """A long-lived note; its name is `<scope>/<slug>`."""
 
     name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 
 class Kind(StrEnum):
@@ -28,8 +27,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong with a file; `line` and `column` count from 1, 0 where unknown."""
 
     path: str
@@ -41,8 +39,7 @@ class Problem:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One file: its path from the workspace root, its blob id, and what its front matter says."""
 
     kind: Kind

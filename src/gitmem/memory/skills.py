@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from posixpath import dirname, normpath
 from urllib.parse import unquote
 
@@ -71,7 +70,7 @@ def _of_format(name: str, parsed: Document, path: str) -> Iterator[Problem]:
     """
     for problem in schema.problems(Kind.SKILL, parsed, path):
         is_key = problem.code == "unknown-key"
-        yield replace(problem, severity=Severity.ERROR, hint=_KEY_HINT) if is_key else problem
+        yield problem._replace(severity=Severity.ERROR, hint=_KEY_HINT) if is_key else problem
     said = parsed.fields.get("name")
     if isinstance(said, str) and said != name:
         yield _problem(

@@ -180,4 +180,4 @@ def _cut_off(attempt: Attempt, place: RunDir) -> tuple[Finished, Attempt]:
 
 
 def _last_attempt(task: Task) -> Task:
-    return replace(task, max_attempts=task.attempt + 1)
+    return task._replace(max_attempts=task.attempt + 1)

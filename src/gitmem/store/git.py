@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import GitError
 from gitmem.store import git_files, git_process
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     import subprocess
 
 
-@dataclass(frozen=True, slots=True)
-class TreeChange:
+class TreeChange(NamedTuple):
     """One path that differs between two trees; None stands for absent."""
 
     path: str
@@ -45,8 +43,7 @@ class TreeChange:
     mode: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CommitInfo:
+class CommitInfo(NamedTuple):
     oid: str
     tree: str
     parents: tuple[str, ...]
@@ -57,8 +54,7 @@ class CommitInfo:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefUpdate:
+class RefUpdate(NamedTuple):
     """Move `name` from `old` to `new`; ZERO as old creates it, ZERO as new deletes it."""
 
     name: str

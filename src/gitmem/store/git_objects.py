@@ -6,12 +6,11 @@ anything is on disk; gitdb writes them, and each is flushed before a ref may poi
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.core.errors import StorageError
 
@@ -20,14 +19,12 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FILE, EXECUTABLE, SYMLINK, FOLDER, SUBMODULE = "100644", "100755", "120000", "040000", "160000"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     name: str
     email: str
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(NamedTuple):
     path: str
     mode: str
     oid: str
@@ -39,6 +36,8 @@ def blob_id(data: bytes) -> str:
 
 
 def object_id(kind: str, data: bytes) -> str:
+    import hashlib  # late: 2 ms, and most reading commands name no object
+
     return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
 
 

@@ -10,9 +10,8 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.layout import CONFIG_FILE, CONTEXT_FILE, LIBRARIES_FILE, POLICY_FILE, RECORD_FOLDERS, kind_of
 from gitmem.core.record import Kind
@@ -40,8 +39,7 @@ def record_kind(path: str) -> Kind | None:
     return kind_of(path)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingFile:
+class WorkingFile(NamedTuple):
     """One uncommitted file; `data` is None where there is no plain file to read."""
 
     seen: str  # blob id, GONE, UNREADABLE, or `link:` and the blob id of its target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core import model
@@ -194,7 +193,7 @@ class Reader:
         found = self._records(
             "issue = ? AND issue != '' AND kind = 'comment' ORDER BY created, path", (issue_id,)
         )
-        return [replace(model.comment_of(record), issue=issue_id) for record in found]
+        return [model.comment_of(record)._replace(issue=issue_id) for record in found]
 
     def tasks(self) -> list[Task]:
         """The tasks in the queue by priority, then id."""
@@ -288,7 +287,7 @@ def _limit(limit: int | None) -> int:
 def _issue(record: Record, name: str) -> Issue:
     """A file without title or heading has its name's words for a title."""
     issue = model.issue_of(record)
-    return replace(issue, title=name) if issue.title == issue.id and name else issue
+    return issue._replace(title=name) if issue.title == issue.id and name else issue
 
 
 def _only(found: list[Record], text: str, kind: Kind | None) -> Record:

@@ -24,7 +24,7 @@ from gitmem.core.errors import (
 )
 from gitmem.core.layout import CONFIG_FILE
 from gitmem.store import git_files
-from gitmem.store.git import Git, blob_id
+from gitmem.store.git import Git
 
 # The branch of its own that a workspace inside a code repository lives on (`init --here`).
 OWN_BRANCH = "gitmem"
@@ -182,17 +182,17 @@ def open_workspace(git: Git, config_file: bytes) -> Workspace:
 
 
 def _config_fields(git: Git, data: bytes) -> dict[str, Any]:
-    """The parsed `gitmem.yaml`, from a cache keyed by its bytes: loading YAML costs half a command."""
+    """The parsed `gitmem.yaml`, from a cache beside its text: loading YAML costs half a command."""
     cache = git.state_dir / "config.json"
-    key = blob_id(data)
+    text = data.decode("utf-8", "surrogateescape")
     try:
         known = json.loads(cache.read_bytes())
-        if known["blob"] == key and isinstance(known["fields"], dict):
+        if known["text"] == text and isinstance(known["fields"], dict):
             return dict(known["fields"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
     fields = _parse_config(data)
-    write_aside(cache, json.dumps({"blob": key, "fields": fields}).encode())
+    write_aside(cache, json.dumps({"text": text, "fields": fields}).encode())
     return fields
 
 
