@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import GitError
-from gitmem.store import git_files, git_process
+from gitmem.store import git_files, git_process, git_status
 from gitmem.store.git_objects import EMPTY_TREE as EMPTY_TREE
 from gitmem.store.git_objects import EXECUTABLE as EXECUTABLE
 from gitmem.store.git_objects import FILE as FILE
@@ -29,6 +29,7 @@ from gitmem.store.git_objects import TreeEntry as TreeEntry
 from gitmem.store.git_objects import blob_id as blob_id
 from gitmem.store.git_objects import decode_path, parse_tree
 from gitmem.store.git_process import RefMovedError as RefMovedError
+from gitmem.store.git_status import Look as Look
 
 if TYPE_CHECKING:
     import subprocess
@@ -282,20 +283,23 @@ class Git:
             name, email = name or said.get("user.name"), email or said.get("user.email")
         return Signature(name, email) if name and email else None
 
-    def uncommitted_begin(self, *prefixes: str) -> subprocess.Popen[bytes]:
-        """Start looking for uncommitted files; `uncommitted_end` gives them."""
-        return self.start(
-            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", *prefixes
-        )
+    def look(self, *prefixes: str) -> Look:
+        """Start looking for uncommitted files below `prefixes`; `uncommitted` gives them."""
+        try:
+            return Look(str(self.cwd), prefixes)
+        except FileNotFoundError:
+            raise git_process.not_started(self.cwd) from None
 
-    @staticmethod
-    def uncommitted_end(process: subprocess.Popen[bytes]) -> list[str]:
-        """The paths that are modified, staged, untracked or deleted in the work tree."""
-        out = git_process.finish(process)
+    def uncommitted(self, *prefixes: str, look: Look | None = None) -> list[str]:
+        """The paths that are modified, staged, untracked or deleted in the work tree.
+
+        `look` is one at the same prefixes that is under way already.
+        """
+        looking = look or self.look(*prefixes)
+        out = looking.output()
+        if out is None:  # once more, to be told why
+            out = self.run(*git_status.ARGV, *prefixes)
         return [decode_path(line[3:]) for line in out.split(b"\0") if line]
-
-    def uncommitted(self, *prefixes: str) -> list[str]:
-        return self.uncommitted_end(self.uncommitted_begin(*prefixes))
 
     def merge_bytes(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         """The line-wise three-way merge, or None where both sides changed the same lines."""

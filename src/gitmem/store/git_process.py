@@ -1,49 +1,20 @@
-"""Running the `git` program: one clean environment, one way to fail.
-
-The environment of a hook or of an outer run must not leak in: `GIT_DIR`, `GIT_INDEX_FILE`
-and their kin would point our git at another repository (pre-commit learned the same list).
-"""
+"""Running the `git` program: one way to start it, one way to fail."""
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from gitmem.core.errors import ConflictError, GitError, GitmemError, LockedError, StorageError
+from gitmem.store.git_env import clean_environment
 
-# What git itself reads about transport, credentials and configuration may pass.
-_KEPT = frozenset(
-    {
-        "GIT_ALLOW_PROTOCOL",
-        "GIT_ASKPASS",
-        "GIT_AUTHOR_EMAIL",
-        "GIT_AUTHOR_NAME",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_COMMITTER_EMAIL",
-        "GIT_COMMITTER_NAME",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_EXEC_PATH",
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_SSL_CAINFO",
-    }
-)
+if TYPE_CHECKING:
+    import subprocess
 
 
 class RefMovedError(ConflictError):
     """A ref was not at the value we expected: somebody moved it first."""
-
-
-def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT}
-    env.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1")
-    env.update(extra or {})
-    return env
 
 
 def run(
@@ -59,22 +30,25 @@ def run(
     Raises RefMovedError, LockedError, StorageError or GitError, told apart by git's words (in
     the C locale), where the exit status is not in `ok`.
     """
+    import subprocess  # late, here and below: 5 ms that a reading command does without
+
     argv = ["git", *args]
     try:
         done = subprocess.run(
             argv, cwd=cwd, input=data, env=clean_environment(env), capture_output=True, check=False
         )
-    except FileNotFoundError as error:
-        raise _not_started(error, cwd) from None
+    except FileNotFoundError:
+        raise not_started(cwd) from None
     if done.returncode in ok:
         return done.stdout
     raise failure(argv, done.returncode, done.stderr.decode("utf-8", "replace"))
 
 
-def _not_started(error: FileNotFoundError, cwd: Path) -> GitError:
+def not_started(cwd: Path) -> GitError:
+    """Why git could not be started in `cwd`."""
     if not cwd.is_dir():
         return GitError(f"{cwd} is not a folder")
-    return GitError("the program git was not found", "install git 2.34 or newer", missing=str(error.filename))
+    return GitError("the program git was not found", "install git 2.34 or newer")
 
 
 def start(
@@ -84,6 +58,8 @@ def start(
 
     The caller ends it with `finish` or `abandon`.
     """
+    import subprocess
+
     try:
         return subprocess.Popen(
             ["git", *args],
@@ -94,8 +70,8 @@ def start(
             stderr=subprocess.PIPE,
             pass_fds=tuple(keep),
         )
-    except FileNotFoundError as error:
-        raise _not_started(error, cwd) from None
+    except FileNotFoundError:
+        raise not_started(cwd) from None
 
 
 def feed(process: subprocess.Popen[bytes], data: bytes) -> None:
@@ -170,6 +146,8 @@ class ObjectReader:
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is None or self._process.poll() is not None:
+            import subprocess
+
             self.close()
             # stderr is dropped: an unread pipe that fills would stop git for ever.
             self._process = subprocess.Popen(

@@ -21,6 +21,7 @@ from gitmem.store.overlay import WorkingFile
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gitmem.store.git_status import Look
     from gitmem.store.index_build import Progress
     from gitmem.store.workspace import Workspace
 
@@ -57,6 +58,7 @@ class Index:
         workspace: Workspace,
         progress: Progress | None = None,
         uncommitted: frozenset[str] | None = None,
+        look: Look | None = None,
     ) -> None:
         self._workspace = workspace
         self._progress = progress
@@ -64,7 +66,7 @@ class Index:
         self._db: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
         self.commit = ""
-        self.uncommitted = self._look() if uncommitted is None else uncommitted
+        self.uncommitted = self._seen(look) if uncommitted is None else uncommitted
         self._working = overlay.observe(workspace, self.uncommitted)
         try:
             self.read(lambda _: None)
@@ -72,8 +74,8 @@ class Index:
             self.close()
             raise
 
-    def _look(self) -> frozenset[str]:
-        with closing(overlay.Watch(self._workspace)) as watch:
+    def _seen(self, look: Look | None) -> frozenset[str]:
+        with closing(overlay.Watch(self._workspace, look)) as watch:
             self._open()  # while git looks at the work tree
             return frozenset(watch.paths())
 

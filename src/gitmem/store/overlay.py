@@ -18,15 +18,14 @@ from gitmem.core.record import Kind
 from gitmem.store.git import Git, blob_id
 
 if TYPE_CHECKING:
-    import subprocess
-
+    from gitmem.store.git_status import Look
     from gitmem.store.workspace import Workspace
 
 GONE = "gone"
 UNREADABLE = "unreadable"
 LINK = "link:"  # before the blob id of a symbolic link's target
 
-_WATCHED = (*RECORD_FOLDERS, CONFIG_FILE, CONTEXT_FILE, POLICY_FILE, LIBRARIES_FILE)
+WATCHED = (*RECORD_FOLDERS, CONFIG_FILE, CONTEXT_FILE, POLICY_FILE, LIBRARIES_FILE)
 # What editors leave beside a file while they write it (dot files are no records anyway).
 _TEMPORARY = ("~", ".tmp", ".swp", ".bak")
 
@@ -55,27 +54,37 @@ class WorkingFile(NamedTuple):
 
 
 class Watch:
-    """A look at the work tree in two steps, so that git works while the index is opened."""
+    """A look at the work tree in two steps, so that git works while the index is opened.
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    `look` is one that was begun even before; it is used if it is the one that is needed.
+    """
+
+    def __init__(self, workspace: Workspace, look: Look | None = None) -> None:
+        self._look: Look | None = None
         places = workspace.checkout
-        self._process: subprocess.Popen[bytes] | None = None
-        if places is not None:
-            same = places == workspace.git.places
-            self._process = (workspace.git if same else Git(places)).uncommitted_begin(*_WATCHED)
+        if places is None:
+            _close(look)
+            return
+        self._git = workspace.git if places == workspace.git.places else Git(places)
+        if look is not None and (look.root, look.prefixes) == (str(places.worktree), WATCHED):
+            self._look = look
+        else:
+            _close(look)
+            self._look = self._git.look(*WATCHED)
 
     def paths(self) -> list[str]:
         """Every uncommitted path below the record folders, a skill's own files included."""
-        process, self._process = self._process, None
-        return Git.uncommitted_end(process) if process is not None else []
+        look, self._look = self._look, None
+        return self._git.uncommitted(*WATCHED, look=look) if look is not None else []
 
     def close(self) -> None:
         """End a look that nobody needs any more."""
-        if self._process is not None:
-            from gitmem.store import git_process  # late: only on the way out of an error
+        _close(self._look)
 
-            git_process.abandon(self._process)
+
+def _close(look: Look | None) -> None:
+    if look is not None:
+        look.close()
 
 
 def observe(workspace: Workspace, paths: Iterable[str]) -> dict[str, WorkingFile]:

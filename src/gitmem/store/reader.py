@@ -17,6 +17,7 @@ from gitmem.store.index_state import RECORD, to_problems, to_record
 from gitmem.store.overlay import working_file
 
 if TYPE_CHECKING:
+    from gitmem.store.git_status import Look
     from gitmem.store.index_build import Progress
     from gitmem.store.search import Hit
     from gitmem.store.workspace import Workspace
@@ -35,14 +36,15 @@ class Reader:
         progress: Progress | None = None,
         *,
         uncommitted: frozenset[str] | None = None,
+        look: Look | None = None,
     ) -> None:
         """Bring the index up to date; `progress(done, total)` is told of files that must be read first.
 
         `uncommitted` are the paths that are known not to be as committed, from a reader of a moment
-        ago: then git is not asked again.
+        ago: then git is not asked again. `look` is a look at them that is under way already.
         """
         self._workspace = workspace
-        self._index = Index(workspace, progress, uncommitted)
+        self._index = Index(workspace, progress, uncommitted, look)
 
     @property
     def commit(self) -> str:
