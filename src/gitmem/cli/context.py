@@ -40,7 +40,7 @@ def context(app: App, issue: str, agent: str | None, budget: int | None) -> None
         issue,
         agent=agent,
         budget=budget,
-        viewer=parse_actor(app.actor) if app.actor else None,
+        viewer=parse_actor(app.acting) if app.acting else None,
         now=app.now(),
     )
     if app.console.json:

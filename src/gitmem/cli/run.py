@@ -121,10 +121,8 @@ class _Teller:
         why = f" ({notice['reason']})" if notice["reason"] else ""
         if self._console.terminal:
             where = f", waits for review on {notice['branch']}" if notice["branch"] else ""
-            self._console.text(
-                f"run {notice['run']}: {outcome}{why}, issue {notice['issue']} by {notice['agent']}, "
-                f"commit {notice['commit'][:10]}{where}"
-            )
+            place = f"issue {notice['issue']} by {notice['agent']}, commit {notice['commit'][:10]}{where}"
+            self._console.line(f"run {notice['run']}", outcome, f"{place}{why}")
         else:
             cells = ("run", "outcome", "reason", "issue", "agent", "commit", "branch")
             self._console.line(*(notice[cell] for cell in cells))

@@ -1,0 +1,61 @@
+"""The audit log of one record, one path, or everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+
+from gitmem.core.errors import NotFoundError
+from gitmem.core.ids import Ref, is_id, parse_ref
+from gitmem.store.history import Event, events
+from gitmem.store.reader import Reader
+from gitmem.store.workspace import Workspace
+
+
+def log(
+    ws: Workspace,
+    reader: Reader,
+    target: str | None = None,
+    *,
+    actor: str | None = None,
+    action: str | None = None,
+    trace: str | None = None,
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> Iterator[Event]:
+    """The events that fit, newest first, as they are read.
+
+    `target` is a record, a path, or the id or path of what is gone. Raises NotFoundError, AmbiguousError.
+    """
+    ref, path = subject_of(ws, reader, target) if target else (None, None)
+    found = events(
+        ws,
+        ref=ref,
+        path=path,
+        actor=actor,
+        action=action,
+        since=since,
+        limit=None if trace else limit,
+    )
+    return islice((e for e in found if e.trace == trace), limit) if trace else found
+
+
+def subject_of(ws: Workspace, reader: Reader, target: str) -> tuple[Ref | None, str | None]:
+    """What to ask history for: a record that is there has both a reference and a path."""
+    try:
+        record = reader.resolve(target)
+    except NotFoundError:
+        ref = parse_ref(target)
+        if ref is not None:
+            return ref, None
+        if is_id(target):
+            return Ref("task", target), None  # an ended task has no file any more
+        if ws.git.entry(reader.commit, target) is None and not _was_there(ws, target):
+            raise
+        return None, target
+    return Ref(record.kind, record.id), record.path
+
+
+def _was_there(ws: Workspace, path: str) -> bool:
+    return next(iter(events(ws, path=path, limit=1)), None) is not None

@@ -1,0 +1,23 @@
+"""Tasks as they stand: files in queue/, and the claims that tell which of them run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitmem.core.model import Task
+from gitmem.core.states import PRIORITY_RANK, TaskState
+from gitmem.store.git import Git
+
+_CLAIMS = "refs/gitmem/claims/"
+
+
+def claimed(git: Git) -> frozenset[str]:
+    """The ids of the tasks that a runner has claimed: `running` never stands in a file."""
+    return frozenset(name.removeprefix(_CLAIMS) for name in git.refs(_CLAIMS))
+
+
+def with_claims(tasks: Iterable[Task], git: Git) -> list[Task]:
+    """Tasks with their true state, in the order in which runners take them."""
+    ordered = sorted(tasks, key=lambda task: (PRIORITY_RANK[task.priority], task.not_before or "", task.id))
+    running = claimed(git) if ordered else frozenset()
+    return [task._replace(state=TaskState.RUNNING) if task.id in running else task for task in ordered]

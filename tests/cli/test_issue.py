@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitmem.store import document
+from tests.cli.conftest import Cli
+from tests.conftest import git, put
+
+
+def test_create_prints_the_id_first_then_the_commit(cli: Cli) -> None:
+    result = cli.ok("issue", "create", "Fix the flaky login test", "-l", "ui", "-l", "auth")
+    issue, commit = result.rows[0]
+    assert commit == git(cli.folder, "rev-parse", "HEAD").strip()
+    assert cli.commits()[0] == f"issue {issue}: Fix the flaky login test"
+    assert f"issues/2026-11/{issue}-fix-the-flaky-login-test.md" in result.err
+
+
+def test_create_writes_every_common_key_with_lists_sorted_and_a_blank_line_between(cli: Cli) -> None:
+    made = cli.json("issue", "create", "Title: with a colon", "-l", "ui", "-l", "auth", "-b", "Body.")
+    text = cli.show(made["path"])
+    fields = document.parse(text.encode(), made["path"]).fields
+    assert list(fields) == [
+        "id",
+        "title",
+        "status",
+        "priority",
+        "assignee",
+        "labels",
+        "parent",
+        "blocked_by",
+        "context_refs",
+        "acceptance_criteria",
+        "repo",
+        "touches",
+        "project",
+        "sensitivity",
+        "allowed",
+        "created",
+        "created_by",
+    ]
+    assert fields["labels"] == ["auth", "ui"]
+    assert fields["title"] == "Title: with a colon"
+    assert fields["created_by"] == "member:ana"
+    assert "\n\ntitle:" in text
+    assert text.endswith("---\nBody.\n")
+
+
+def test_json_of_view_has_the_keys_that_others_build_on(cli: Cli, issue: str) -> None:
+    cli.ok("issue", "comment", issue, "-b", "I saw it too")
+    shape = cli.json("issue", "view", issue)
+    wanted = (
+        "id title status priority assignee labels parent blocked_by path created created_by "
+        "body acceptance_criteria context_refs comments"
+    )
+    assert set(wanted.split()) <= set(shape)
+    comment = shape["comments"][0]
+    assert {"id", "issue", "author", "created", "kind", "body", "path"} <= set(comment)
+    assert comment["issue"] == f"issue:{issue}"
+    assert comment["body"] == "I saw it too\n"
+
+
+def test_list_is_tab_separated_untruncated_and_without_a_header_off_the_terminal(cli: Cli) -> None:
+    title = "A title that is far longer than any terminal is wide " * 4
+    cli.ok("issue", "create", title, "--priority", "high", "-l", "a", "-l", "b")
+    row = cli.ok("issue", "list").rows
+    assert len(row) == 1
+    assert row[0][1:] == ["todo", "high", "", title.strip(), "a,b"]
+
+
+def test_list_shows_open_issues_by_default_and_the_most_urgent_first(cli: Cli) -> None:
+    low = cli.ok("issue", "create", "Low", "--priority", "low").id
+    urgent = cli.ok("issue", "create", "Urgent", "--priority", "urgent").id
+    done = cli.ok("issue", "create", "Done").id
+    cli.ok("issue", "close", done)
+    assert [row[0] for row in cli.ok("issue", "list").rows] == [urgent, low]
+    assert [row[0] for row in cli.ok("issue", "ls", "-s", "done").rows] == [done]
+    assert len(cli.json("issue", "list", "-s", "all")) == 3
+
+
+def test_list_says_when_it_leaves_some_out(cli: Cli) -> None:
+    for number in range(3):
+        cli.ok("issue", "create", f"Issue {number}")
+    cut = cli.ok("issue", "list", "-L", "2")
+    assert len(cut.rows) == 2
+    assert "-L 0 shows all" in cut.err
+    assert len(cli.ok("issue", "list", "-L", "0").rows) == 3
+    assert cli.ok("issue", "list", "-L", "3").err == ""
+
+
+def test_list_filters_by_label_assignee_and_words(cli: Cli) -> None:
+    first = cli.ok("issue", "create", "Login fails", "-l", "auth", "--assign", "claude").id
+    cli.ok("issue", "create", "Upload fails")
+    for filters in (["-l", "auth"], ["--assignee", "agent:claude"], ["--search", "LOGIN fails"]):
+        assert [row[0] for row in cli.ok("issue", "list", *filters).rows] == [first]
+
+
+def test_nothing_found_is_an_empty_list_and_no_failure(cli: Cli) -> None:
+    assert cli.ok("issue", "list").out == ""
+    assert cli.json("issue", "list") == []
+
+
+def test_an_edit_changes_the_bytes_of_its_fields_and_nothing_else(cli: Cli) -> None:
+    path = "issues/2026-11/hand.md"
+    fields = "# mine\nid: 7k3q9d2m\ntitle: 'Quoted: yes'   # why\nstatus: todo\nx-own: 012\n"
+    text = f"---\n{fields}---\nBody without a last line end".replace("\n", "\r\n")
+    put(cli.folder, path, text)
+    cli.ok("issue", "edit", "7k3q", "--status", "in_progress")
+    assert (cli.folder / path).read_bytes() == text.replace("todo", "in_progress").encode()
+    assert git(cli.folder, "status", "--short") == ""
+    assert cli.commits()[0] == "issue 7k3q9d2m: todo -> in_progress"
+
+
+def test_an_edit_takes_every_option(cli: Cli, issue: str) -> None:
+    other = cli.ok("issue", "create", "Other").id
+    cli.ok("issue", "edit", issue, "--add-label", "keep", "--add-label", "drop")
+    shape = cli.json(
+        "issue", "edit", issue, "--title", "New title", "--priority", "high", "--assignee", "claude",
+        "--parent", other, "--add-label", "auth", "--remove-label", "drop", "--add-ref", other,
+        "--add-blocker", other[:5], "--sensitivity", "confidential", "-b", "New body",
+    )  # fmt: skip
+    assert shape["title"] == "New title"
+    assert shape["priority"] == "high"
+    assert shape["assignee"] == "agent:claude"
+    assert shape["parent"] == f"issue:{other}"
+    assert shape["labels"] == ["auth", "keep"]
+    assert shape["context_refs"] == shape["blocked_by"] == [f"issue:{other}"]
+    assert shape["sensitivity"] == "confidential"
+    assert shape["body"] == "New body\n"
+    cleared = cli.json(
+        "issue", "edit", issue, "--parent", "none", "--assignee", "none",
+        "--remove-ref", other, "--remove-blocker", f"issue:{other}",
+    )  # fmt: skip
+    assert cleared["parent"] is cleared["assignee"] is None
+    assert cleared["context_refs"] == cleared["blocked_by"] == []
+
+
+def test_an_edit_that_changes_nothing_makes_no_commit(cli: Cli, issue: str) -> None:
+    before = cli.commits()
+    result = cli.json("issue", "edit", issue, "--status", "todo", "--remove-label", "absent")
+    assert result["commit"] is None
+    assert cli.commits() == before
+
+
+def test_an_edit_of_a_hand_written_file_keeps_the_id_it_was_shown_with(cli: Cli) -> None:
+    put(cli.folder, "issues/idea.md", "# An idea\n\nIn words.\n", commit=False)
+    shown = cli.json("issue", "list")[0]
+    assert (shown["title"], shown["uncommitted"]) == ("An idea", True)
+    cli.ok("issue", "edit", shown["id"], "--priority", "low")
+    after = cli.json("issue", "view", shown["id"])
+    assert after["id"] == shown["id"]
+    assert after["body"] == "# An idea\n\nIn words.\n"
+    assert git(cli.folder, "status", "--short") == ""
+
+
+def test_a_closed_issue_is_reopened_before_it_moves_on(cli: Cli, issue: str) -> None:
+    cli.ok("issue", "close", issue)
+    refused = cli("issue", "edit", issue, "--status", "in_progress", "--json")
+    assert refused.code == 1
+    assert refused.error["kind"] == "illegal_move"
+    assert refused.error["hint"] == f"gitmem issue reopen {issue}"
+    cli.ok("issue", "reopen", issue)
+    assert cli.json("issue", "view", issue)["status"] == "todo"
+
+
+def test_closing_with_a_text_comments_in_the_same_commit(cli: Cli, issue: str) -> None:
+    before = len(cli.commits())
+    shape = cli.json("issue", "close", issue, "--cancelled", "-b", "Not needed")
+    assert shape["status"] == "cancelled"
+    assert [c["body"] for c in shape["comments"]] == ["Not needed\n"]
+    assert len(cli.commits()) == before + 1
+
+
+def test_blocking_needs_a_reason_and_records_it(cli: Cli, issue: str) -> None:
+    assert cli("issue", "block", issue).code == 2
+    other = cli.ok("issue", "create", "Other").id
+    shape = cli.json("issue", "block", issue, "--by", other, "-b", "The certificate is missing")
+    assert shape["status"] == "blocked"
+    assert shape["blocked_by"] == [f"issue:{other}"]
+    assert shape["comments"][0]["kind"] == "blocker"
+
+
+@pytest.mark.parametrize("option", ["--add-blocker", "--parent"])
+def test_a_circle_of_issues_is_refused(cli: Cli, issue: str, option: str) -> None:
+    other = cli.ok("issue", "create", "Other").id
+    cli.ok("issue", "edit", issue, option, other)
+    refused = cli("issue", "edit", other, option, issue)
+    assert refused.code == 1
+    assert "circle" in refused.err
+
+
+def test_assigning_to_a_misspelt_agent_offers_the_nearest(cli: Cli, issue: str) -> None:
+    refused = cli("issue", "assign", issue, "cluade", "--json")
+    assert (refused.code, refused.error["kind"]) == (1, "not_found")
+    assert "claude" in refused.error["hint"]
+
+
+def test_assign_with_queue_makes_the_task_in_the_same_commit_and_only_once(cli: Cli, issue: str) -> None:
+    before = len(cli.commits())
+    task = cli.json("issue", "assign", issue, "claude", "--queue")["task"]
+    assert (task["issue"], task["agent"], task["trigger"]) == (f"issue:{issue}", "claude", "assignment")
+    assert len(cli.commits()) == before + 1
+    again = cli.json("issue", "assign", issue, "claude", "--queue")
+    assert again["task"]["id"] == task["id"]
+    assert len(cli.json("queue", "list")) == 1
+
+
+def test_assignment_alone_queues_nothing(cli: Cli, issue: str) -> None:
+    cli.ok("issue", "assign", issue, "claude")
+    assert cli.json("queue", "list") == []
+
+
+def test_a_reply_names_a_comment_on_the_same_issue(cli: Cli, issue: str) -> None:
+    other = cli.ok("issue", "create", "Other").id
+    comment = cli.ok("issue", "comment", issue, "-b", "Which clock?", "--kind", "question").id
+    reply = cli.json("issue", "comment", issue, "-b", "The wall clock", "--reply-to", comment)
+    assert reply["reply_to"] == f"comment:{comment}"
+    assert cli("issue", "comment", other, "-b", "No", "--reply-to", comment).code == 2
+
+
+def test_an_empty_comment_is_refused(cli: Cli, issue: str) -> None:
+    refused = cli("issue", "comment", issue, "-b", "  \n")
+    assert refused.code == 2
+    assert "empty" in refused.err
+
+
+def test_the_body_comes_from_a_file_as_it_stands(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "body.md"
+    file.write_bytes("Grüße\n\n```sh\necho `hi` $HOME\n```\n".encode())
+    shape = cli.json("issue", "create", "From a file", "-F", str(file))
+    assert shape["body"] == file.read_text(encoding="utf-8")
+
+
+def test_a_body_that_is_no_text_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert cli("issue", "create", "Binary", "-F", str(tmp_path / "binary")).code == 2
+    assert cli("issue", "create", "Missing", "-F", str(tmp_path / "absent")).code == 2
+    assert cli("issue", "create", "Both", "-F", str(tmp_path / "absent"), "-b", "x").code == 2
+
+
+@pytest.mark.parametrize("title", ["", "   ", "\x1b[31mred"])
+def test_an_unfit_title_is_refused(cli: Cli, title: str) -> None:
+    assert cli("issue", "create", title).code == 2
+
+
+def test_an_ambiguous_prefix_lists_its_candidates(cli: Cli) -> None:
+    for name in ("7k3q9d2m", "7k3q0000"):
+        put(cli.folder, f"issues/{name}.md", f"---\nid: {name}\ntitle: {name}\n---\n")
+    refused = cli("issue", "view", "7k3q", "--json")
+    assert refused.code == 1
+    assert refused.error["kind"] == "ambiguous"
+    assert set(refused.error["candidates"]) == {"7k3q9d2m", "7k3q0000"}
+    assert cli.json("issue", "view", "7k3q9")["id"] == "7k3q9d2m"
+
+
+def test_a_file_with_errors_is_not_edited(cli: Cli) -> None:
+    put(cli.folder, "issues/7k3q9d2m-x.md", "---\nid: 7k3q9d2m\ntitle: Fix: this\n---\n")
+    refused = cli("issue", "edit", "7k3q9d2m", "--status", "done", "--json")
+    assert (refused.code, refused.error["kind"]) == (12, "invalid")
+
+
+def test_an_agent_reads_only_what_the_gate_lets_through(cli: Cli) -> None:
+    secret = cli.ok("issue", "create", "Secret plan", "--sensitivity", "secret").id
+    public = cli.ok("issue", "create", "Public plan", "--sensitivity", "public").id
+    seen = cli.json("--as", "agent:claude", "issue", "list")
+    assert [item["id"] for item in seen] == [public]
+    refused = cli("--as", "agent:claude", "issue", "view", secret, "--json")
+    assert (refused.code, refused.error["kind"]) == (14, "not_permitted")
+    assert len(cli.json("issue", "list")) == 2
+
+
+def test_what_is_done_inside_a_run_is_signed_by_its_agent(
+    cli: Cli, issue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITMEM_AGENT", "claude")
+    monkeypatch.setenv("GITMEM_TRACE", "4bf92f3577b34da6a3ce929d0e0e4736")
+    assert cli.json("issue", "comment", issue, "-b", "Found it")["author"] == "agent:claude"
+    message = git(cli.folder, "log", "-1", "--format=%an%n%B")
+    assert message.startswith("claude\n")
+    assert "Gitmem-Trace: 4bf92f3577b34da6a3ce929d0e0e4736" in message
