@@ -21,6 +21,8 @@ _PROC = Path("/proc")
 _POLL_S = 0.02
 # After KILL a process goes as soon as the kernel gets to it; one in an uninterruptible call may not.
 _GONE_S = 5.0
+_EXEC_TRIES = 5
+_EXEC_S = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def family(leader: int, mark: bytes) -> list[Entry]:
     """
     living = table()
     ours = {pid for pid, entry in living.items() if entry.session == leader or pid == leader}
-    ours |= {pid for pid in living if pid not in ours and _carries(pid, mark)}
+    ours |= {pid for pid, entry in living.items() if pid not in ours and _carries(entry, mark)}
     children: dict[int, list[int]] = {}
     for entry in living.values():
         children.setdefault(entry.parent, []).append(entry.pid)
@@ -89,11 +91,19 @@ def family(leader: int, mark: bytes) -> list[Entry]:
     return [living[pid] for pid in sorted(ours - _forebears(living), key=lambda pid: (pid != leader, pid))]
 
 
-def _carries(pid: int, mark: bytes) -> bool:
-    try:
-        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:  # gone, or another user's
+def _carries(entry: Entry, mark: bytes) -> bool:
+    """Whether `mark` is in its environment, which reads as empty for the moment of an exec."""
+    if entry.session == 0:  # the kernel's own; what we start has a session
         return False
+    for _ in range(_EXEC_TRIES):
+        try:
+            environment = (_PROC / str(entry.pid) / "environ").read_bytes()
+        except OSError:  # gone, or another user's
+            return False
+        if environment:
+            return mark in environment.split(b"\0")
+        time.sleep(_EXEC_S)
+    return False
 
 
 def _forebears(living: dict[int, Entry]) -> set[int]:
