@@ -17,6 +17,7 @@ from gitmem.core.ids import Entropy
 if TYPE_CHECKING:
     from gitmem.ops.desk import Desk
     from gitmem.ops.view import View
+    from gitmem.store.git_status import Look
     from gitmem.store.reader import Reader
     from gitmem.store.workspace import Workspace
 
@@ -32,6 +33,7 @@ class App:
     directory: Path = Path()
     actor: str | None = None
     no_input: bool = False
+    look: Look | None = None
     _workspace: Workspace | None = None
     _reader: Reader | None = None
     _view: View | None = None
@@ -59,7 +61,8 @@ class App:
         if self._reader is None:
             from gitmem.store.reader import Reader  # late: `--help` reads no records
 
-            self._reader = Reader(self.workspace)
+            look, self.look = self.look, None
+            self._reader = Reader(self.workspace, look=look)
             self._closers.append(self._reader.close)
         return self._reader
 
@@ -109,6 +112,8 @@ class App:
         return Desk(self.workspace, actor, self.now, self.entropy, self.trace)
 
     def close(self) -> None:
+        if self.look is not None:
+            self.look.close()
         while self._closers:
             self._closers.pop()()
 

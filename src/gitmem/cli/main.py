@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -19,6 +19,9 @@ from gitmem.cli.table import COMMANDS, COMPLETE_VARIABLE
 from gitmem.core.clock import Clock
 from gitmem.core.errors import UsageError
 from gitmem.core.ids import Entropy
+
+if TYPE_CHECKING:
+    from gitmem.store.git_status import Look
 
 
 class Root(LazyGroup):
@@ -78,8 +81,12 @@ def main(
     entropy: Entropy = os.urandom,
     out: TextIO | None = None,
     err: TextIO | None = None,
+    look: Look | None = None,
 ) -> int:
-    """Run one command; returns the exit code (docs/commands.md, "Exit codes") and never raises."""
+    """Run one command; returns the exit code (docs/commands.md, "Exit codes") and never raises.
+
+    `look` is a look at the uncommitted files that is under way already.
+    """
     args = list(sys.argv[1:] if argv is None else argv)
     if COMPLETE_VARIABLE in os.environ:
         from click.shell_completion import shell_complete  # late: the shell asks for this, people do not
@@ -88,7 +95,7 @@ def main(
     console = Console(out or sys.stdout, err or sys.stderr, os.environ)
     # A parse error comes before the options are read, and its reader asked for JSON all the same.
     asked_for_json = "--json" in args or bool(os.environ.get("GITMEM_JSON"))
-    app = App(console, now, entropy, os.environ)
+    app = App(console, now, entropy, os.environ, look=look)
     try:
         code = _run(app, args)
         console.flush()
@@ -118,7 +125,9 @@ def _check_text(args: list[str]) -> None:
     """Raise UsageError for bytes that are no UTF-8: Python brings them as lone surrogates."""
     for arg in args:
         if any("\ud800" <= char <= "\udfff" for char in arg):
-            raise UsageError(f"the argument {arg!r} is not UTF-8 text", "give a text from a file with -F FILE")
+            raise UsageError(
+                f"the argument {arg!r} is not UTF-8 text", "give a text from a file with -F FILE"
+            )
 
 
 def _silence(console: Console) -> None:

@@ -1,7 +1,5 @@
 """What `gitmem.yaml` says, and its defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ An id is 8 characters of Crockford base32 in lower case: 40 random bits, so that
 100,000 records a new one meets an old one with probability 10⁻⁷, and no counter is shared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum

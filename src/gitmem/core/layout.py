@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from gitmem.core.places import CONFIG_FILE as CONFIG_FILE
+from gitmem.core.places import CONTEXT_FILE as CONTEXT_FILE
+from gitmem.core.places import LIBRARIES_FILE as LIBRARIES_FILE
+from gitmem.core.places import POLICY_FILE as POLICY_FILE
+from gitmem.core.places import RECORD_FOLDERS as RECORD_FOLDERS
 from gitmem.core.record import Kind
-
-CONFIG_FILE = "gitmem.yaml"
-CONTEXT_FILE = "context.md"
-POLICY_FILE = "policy.yaml"
-LIBRARIES_FILE = "libraries.yaml"
-
-# The folders that hold records; everything else in a workspace is the user's own.
-RECORD_FOLDERS = ("issues", "comments", "skills", "agents", "members", "queue", "runs", "knowledge")
 
 # The two links that let other programs find the skills (FORMAT: "Agent Skills standard").
 SKILL_LINKS = (".agents/skills", ".claude/skills")

@@ -6,8 +6,6 @@ ill-typed field becomes its default, because a broken file is shown by `check`, 
 by the reader. Times are UTC ISO-8601 strings ending in `Z`, as they stand in files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A file as it stands: its kind, its place, its fields, and what is wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar

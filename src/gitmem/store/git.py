@@ -12,7 +12,7 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitError
 from gitmem.store import git_files, git_process, git_status
@@ -23,8 +23,11 @@ from gitmem.store.git_objects import FOLDER as FOLDER
 from gitmem.store.git_objects import SUBMODULE as SUBMODULE
 from gitmem.store.git_objects import SYMLINK as SYMLINK
 from gitmem.store.git_objects import ZERO as ZERO
+from gitmem.store.git_objects import CommitInfo as CommitInfo
 from gitmem.store.git_objects import ObjectBatch as ObjectBatch
+from gitmem.store.git_objects import RefUpdate as RefUpdate
 from gitmem.store.git_objects import Signature as Signature
+from gitmem.store.git_objects import TreeChange as TreeChange
 from gitmem.store.git_objects import TreeEntry as TreeEntry
 from gitmem.store.git_objects import blob_id as blob_id
 from gitmem.store.git_objects import decode_path, parse_tree
@@ -33,34 +36,6 @@ from gitmem.store.git_status import Look as Look
 
 if TYPE_CHECKING:
     import subprocess
-
-
-class TreeChange(NamedTuple):
-    """One path that differs between two trees; None stands for absent."""
-
-    path: str
-    old: str | None
-    new: str | None
-    mode: str | None
-
-
-class CommitInfo(NamedTuple):
-    oid: str
-    tree: str
-    parents: tuple[str, ...]
-    author: Signature
-    authored: str
-    committer: Signature
-    committed: str
-    message: str
-
-
-class RefUpdate(NamedTuple):
-    """Move `name` from `old` to `new`; ZERO as old creates it, ZERO as new deletes it."""
-
-    name: str
-    new: str
-    old: str
 
 
 class RefTransaction:

@@ -1,7 +1,5 @@
 """What git keeps in plain files and we read without starting it: places, refs, unfinished operations."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple

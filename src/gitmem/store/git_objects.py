@@ -1,10 +1,8 @@
-"""Git's objects as bytes: ids, trees, commits, and writing new ones durably.
+"""Git's objects as values and as bytes: ids, trees, commits, and writing new ones durably.
 
 Objects are named in memory first and written in one go, so that an id is known before
 anything is on disk; gitdb writes them, and each is flushed before a ref may point at it.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +26,34 @@ class TreeEntry(NamedTuple):
     path: str
     mode: str
     oid: str
+
+
+class TreeChange(NamedTuple):
+    """One path that differs between two trees; None stands for absent."""
+
+    path: str
+    old: str | None
+    new: str | None
+    mode: str | None
+
+
+class CommitInfo(NamedTuple):
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: Signature
+    authored: str
+    committer: Signature
+    committed: str
+    message: str
+
+
+class RefUpdate(NamedTuple):
+    """Move `name` from `old` to `new`; ZERO as old creates it, ZERO as new deletes it."""
+
+    name: str
+    new: str
+    old: str
 
 
 def blob_id(data: bytes) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.layout import CONFIG_FILE, CONTEXT_FILE, LIBRARIES_FILE, POLICY_FILE, RECORD_FOLDERS, kind_of
+from gitmem.core.layout import kind_of
+from gitmem.core.places import WATCHED
 from gitmem.core.record import Kind
 from gitmem.store.git import Git, blob_id
 
@@ -25,7 +26,6 @@ GONE = "gone"
 UNREADABLE = "unreadable"
 LINK = "link:"  # before the blob id of a symbolic link's target
 
-WATCHED = (*RECORD_FOLDERS, CONFIG_FILE, CONTEXT_FILE, POLICY_FILE, LIBRARIES_FILE)
 # What editors leave beside a file while they write it (dot files are no records anyway).
 _TEMPORARY = ("~", ".tmp", ".swp", ".bak")
 

@@ -10,6 +10,10 @@ from typing import Any
 from gitmem.core.errors import StorageError
 from gitmem.core.record import Kind
 
+# What an editor can check as it is typed: the files that are YAML as a whole.
+EDITOR_KINDS = (Kind.CONFIG, Kind.LIBRARIES, Kind.POLICY, Kind.TASK)
+EDITOR_FOLDER = ".vscode/schemas"
+
 KINDS_WITH_SCHEMA = tuple(kind for kind in Kind if kind is not Kind.CONTEXT)
 
 
@@ -38,3 +42,10 @@ def schema(kind: Kind) -> dict[str, Any]:
 def key_order(kind: Kind | None) -> tuple[str, ...]:
     """The keys of a record in the order in which the format writes them."""
     return tuple(schema(kind).get("properties", ())) if kind else ()
+
+
+def editor_files() -> dict[str, bytes]:
+    """Path → bytes of the schemas that a workspace's `.vscode/settings.json` names."""
+    folder = schemas_dir()
+    names = [f"{kind}.json" for kind in EDITOR_KINDS]
+    return {f"{EDITOR_FOLDER}/{name}": (folder / name).read_bytes() for name in names}
