@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from gitmem.core.config import DEFAULT_LIMITS, FORMAT_VERSION
+from gitmem.core.layout import kind_of
 from gitmem.core.policy import Level, Right
 from gitmem.core.record import Kind, Problem, Severity
 from gitmem.core.states import IssueStatus, Outcome, Priority, Reason, TaskState, Trigger
 from gitmem.store import schema
 from gitmem.store.document import edit, parse
-from gitmem.store.schemafiles import KINDS_WITH_SCHEMA, key_order
+from gitmem.store.schemafiles import EDITOR_KINDS, KINDS_WITH_SCHEMA, editor_files, key_order
 
+ROOT = Path(__file__).resolve().parents[2]
 ISSUE = "issues/2026-11/7k3q9d2m-login.md"
 
 
@@ -205,11 +208,16 @@ def test_libraries_are_a_list() -> None:
     ],
 )
 def test_a_plain_record_of_each_kind_is_in_order(path: str, text: str) -> None:
-    from gitmem.core.layout import kind_of
-
     kind = kind_of(path)
     assert kind is not None
     assert problems_of(text, kind, path) == []
+
+
+def test_the_editor_is_given_every_schema_that_the_templates_settings_name() -> None:
+    settings = ROOT / "template-workspace" / ".vscode" / "settings.json"
+    wired = json.loads(settings.read_text())["yaml.schemas"]
+    assert {name.removeprefix("./") for name in wired} == set(editor_files())
+    assert {kind_of(path.removeprefix("/").replace("*", "x")) for path in wired.values()} == set(EDITOR_KINDS)
 
 
 def test_an_edited_record_of_every_key_reads_as_it_was_asked() -> None:
