@@ -39,12 +39,14 @@ def init(
         raise UsageError("DIR, --here and --beside exclude each other", "gitmem init --help")
     maker = Maker(app.now, app.entropy, app.trace)
     wishes = Wishes(name=name, template=app.path(template) if template else None, adapters=_found())
-    if here:
-        made = ops.make_here(maker, _code(app), wishes)
-    elif beside:
-        made = ops.make_beside(maker, _code(app), app.path(beside), wishes)
-    else:
-        made = ops.make(maker, app.path(folder or "."), wishes)
+    if not here and not beside:
+        _tell(app, ops.make(maker, app.path(folder or "."), wishes))
+        return
+    with _code(app) as code:
+        if beside:
+            made = ops.make_beside(maker, code, app.path(beside), wishes)
+        else:
+            made = ops.make_here(maker, code, wishes)
     _tell(app, made)
 
 

@@ -112,6 +112,8 @@ def find(start: Path) -> Workspace:
     except GitError:
         raise _none_here(start) from None
     found = _in_repository(git) or _remembered(git)
+    if found is None or found.git is not git:
+        git.close()
     if found is None:
         raise _none_here(start)
     _recover(found)
