@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -103,6 +104,14 @@ def test_other_programs_find_the_skills_through_links(maker: Maker, tmp_path: Pa
     for folder in (".agents/skills", ".claude/skills"):
         assert (made.root / folder / "hand-back-results/SKILL.md").is_file()
     assert git(made.root, "ls-files", "--stage", ".agents/skills").startswith("120000 ")
+
+
+def test_the_editor_finds_every_schema_that_its_settings_name(maker: Maker, tmp_path: Path) -> None:
+    made = init.make(maker, tmp_path / "memory", Wishes())
+    settings = json.loads((made.root / ".vscode/settings.json").read_text())
+    assert settings["yaml.schemas"]
+    for path in settings["yaml.schemas"]:
+        assert "$id" in json.loads((made.root / path).read_text())
 
 
 def test_an_installed_agent_without_a_file_in_the_template_gets_one(maker: Maker, tmp_path: Path) -> None:

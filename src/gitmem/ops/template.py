@@ -14,6 +14,7 @@ from gitmem.core.record import texts
 from gitmem.ops.people import NewAgent, NewMember, agent_file, member_file
 from gitmem.store import document
 from gitmem.store.git import EXECUTABLE, FILE, SYMLINK
+from gitmem.store.schemafiles import editor_files
 
 # From `.agents/skills` and `.claude/skills` to the one folder of skills.
 LINK_TARGET = b"../skills"
@@ -66,6 +67,9 @@ def workspace_files(template: Path, facts: Facts) -> dict[str, File]:
         new = NewAgent(name=name, adapter=name, instructions=INSTRUCTIONS)
         files.setdefault(agent_path(name), File(FILE, agent_file(new, [])))
     files[member_path(facts.member.handle)] = File(FILE, member_file(facts.member))
+    if ".vscode/settings.json" in files:
+        for path, data in editor_files().items():
+            files.setdefault(path, File(FILE, data))
     for link in SKILL_LINKS:
         files.setdefault(link, File(SYMLINK, LINK_TARGET))
     return files
