@@ -61,6 +61,7 @@ def put(
     created, comment_id = desk.stamp(), desk.new_id()
     path = comment_path(issue.path, issue.id, created, str(desk.actor), comment_id)
     fields = {
+        "id": comment_id,
         "issue": f"issue:{issue.id}",
         "author": str(desk.actor),
         "created": created,

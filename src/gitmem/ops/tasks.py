@@ -13,7 +13,7 @@ _CLAIMS = "refs/gitmem/claims/"
 
 def claimed(git: Git) -> frozenset[str]:
     """The ids of the tasks that a runner has claimed: `running` never stands in a file."""
-    return frozenset(name.removeprefix(_CLAIMS) for name in git.refs(_CLAIMS))
+    return frozenset(name.removeprefix(_CLAIMS) for name in git.refs(_CLAIMS.rstrip("/")))
 
 
 def with_claims(tasks: Iterable[Task], git: Git) -> list[Task]:

@@ -59,7 +59,9 @@ def _judged(product: Product, ended: Ended, policy: Policy, existing: Mapping[st
 def comment(ended: Ended, body: str, entropy: Entropy, *, author: str, kind: str, order: int = 0) -> Product:
     """A comment on the run's issue; `order` keeps those of one second in their sequence."""
     issue = ended.attempt.issue
+    comment_id = new_id(entropy)
     fields = {
+        "id": comment_id,
         "issue": f"issue:{issue.id}",
         "author": author,
         "created": ended.at,
@@ -67,7 +69,7 @@ def comment(ended: Ended, body: str, entropy: Entropy, *, author: str, kind: str
         "kind": kind,
         "run": f"run:{ended.attempt.run}",
     }
-    rand = f"{order:02d}{new_id(entropy)[:4]}"
+    rand = f"{order:02d}{comment_id}"
     path = comment_path(issue.path, issue.id, ended.at, author, rand)
     return Product("comment", path, document.render(fields, body.strip() + "\n"))
 

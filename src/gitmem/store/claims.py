@@ -132,7 +132,7 @@ def read(git: Git, task: str) -> Claim | None:
 
 
 def read_all(git: Git) -> list[Claim]:
-    return [_parse(git, name.removeprefix(PREFIX), oid) for name, oid in git.refs(PREFIX).items()]
+    return [_parse(git, name.removeprefix(PREFIX), oid) for name, oid in git.refs(PREFIX.rstrip("/")).items()]
 
 
 def _parse(git: Git, task: str, oid: str) -> Claim:

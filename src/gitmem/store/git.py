@@ -122,10 +122,12 @@ class Git:
             return out.decode().strip() or None
 
     def refs(self, prefix: str) -> dict[str, str]:
-        """Full name → oid of every ref below `prefix`."""
-        out = self.run("for-each-ref", "--format=%(objectname) %(refname)", prefix).decode()
-        pairs = (line.split(" ", 1) for line in out.splitlines())
-        return {name: oid for oid, name in pairs}
+        """Full name → oid of every ref below the folder `prefix`, such as `refs/heads`."""
+        try:
+            return git_files.read_refs(self.places, prefix)
+        except LookupError:
+            out = self.run("for-each-ref", "--format=%(objectname) %(refname)", f"{prefix}/").decode()
+            return {name: oid for oid, name in (line.split(" ", 1) for line in out.splitlines())}
 
     def head_branch(self) -> str | None:
         return git_files.head_branch(self.git_dir)

@@ -1,5 +1,6 @@
 """What git keeps in plain files and we read without starting it: places, refs, unfinished operations."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -86,14 +87,31 @@ def _read_small(path: Path) -> str | None:
 def _packed(common_dir: Path, name: str) -> str | None:
     if (common_dir / "reftable").is_dir():
         raise LookupError(name)
+    return next((oid for known, oid in _packed_refs(common_dir) if known == name), None)
+
+
+def _packed_refs(common_dir: Path) -> Iterator[tuple[str, str]]:
     try:
         lines = (common_dir / "packed-refs").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return None
+        return
     for line in lines:
-        if line.endswith(" " + name) and line[0] not in "#^":
-            return line.split(" ", 1)[0]
-    return None
+        if line[:1] not in {"#", "^", ""}:
+            oid, _, name = line.partition(" ")
+            yield name, oid
+
+
+def read_refs(places: Places, prefix: str) -> dict[str, str]:
+    """Full name → oid of every ref below the folder `prefix`; LookupError where only git can tell."""
+    if (places.common_dir / "reftable").is_dir():
+        raise LookupError(prefix)
+    found = {name: oid for name, oid in _packed_refs(places.common_dir) if name.startswith(f"{prefix}/")}
+    folder = places.common_dir / prefix
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        oid = _read_small(file) if not file.name.endswith(".lock") else None
+        if oid:
+            found[file.relative_to(places.common_dir).as_posix()] = oid
+    return found
 
 
 def head_branch(git_dir: Path) -> str | None:

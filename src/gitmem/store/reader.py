@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from gitmem.store.git_status import Look
     from gitmem.store.index_build import Progress
     from gitmem.store.search import Hit
+    from gitmem.store.search_terms import Term
     from gitmem.store.workspace import Workspace
 
 # Among so many known names the nearest to a misspelt one are looked for.
 _KNOWN_MAX = 500
 _CANDIDATES_MAX = 50
+_ANY = "SELECT 1 FROM doc WHERE kind = ? AND live LIMIT 1"
 
 
 class Reader:
@@ -45,6 +47,7 @@ class Reader:
         """
         self._workspace = workspace
         self._index = Index(workspace, progress, uncommitted, look)
+        self._terms: dict[str, list[Term]] = {}
 
     @property
     def commit(self) -> str:
@@ -256,9 +259,14 @@ class Reader:
 
     def search(self, query: str, kinds: Collection[Kind], limit: int) -> list[Hit]:
         """The best hits for free text among `kinds`; see `store.search`."""
-        from gitmem.store.search import search  # late: lists do not search
+        from gitmem.store.search import search, terms_of  # late: lists do not search
 
-        return self._index.read(lambda db: search(db, query, kinds, limit))
+        there = [kind for kind in kinds if self._rows(_ANY, (kind,))]
+        if not there or limit <= 0:
+            return []
+        if query not in self._terms:  # a snapshot asks the same for several kinds
+            self._terms[query] = self._index.read(lambda db: terms_of(db, query))
+        return self._index.read(lambda db: search(db, self._terms[query], there, limit))
 
     # -- inside
 

@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.core.record import Kind
-from gitmem.store.search_terms import Term, terms_of
+from gitmem.store.search_terms import Term as Term
+from gitmem.store.search_terms import terms_of as terms_of
 
 # Columns name, asks, description, body (measured for this project on real skills), and parts of
 # words in the first three and in the body, which weigh a little less than whole words there.
@@ -44,10 +45,9 @@ class Hit:
     coverage: float
 
 
-def search(db: sqlite3.Connection, query: str, kinds: Collection[Kind], limit: int) -> list[Hit]:
+def search(db: sqlite3.Connection, terms: Sequence[Term], kinds: Collection[Kind], limit: int) -> list[Hit]:
     """The best `limit` hits among `kinds`, best first; none for a query without a word to look for."""
     count = db.execute("SELECT count(*) FROM words_docsize").fetchone()[0]
-    terms = terms_of(db, query) if kinds and limit > 0 else []
     scores = _by_words(db, [term for term in terms if term.tokens], kinds, limit)
     matched = {n: set[str]() for n in scores}
     for term in terms:
