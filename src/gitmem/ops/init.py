@@ -158,7 +158,7 @@ def _empty_repository(folder: Path) -> Git | None:
     top = git.worktree or git.git_dir
     if (top / CONFIG_FILE).is_file():
         raise ConflictError(f"{top} is a workspace already", f"gitmem -C {top} status")
-    if git.worktree == folder.resolve() and not git.refs("refs/heads/"):
+    if git.worktree == folder.resolve() and not git.refs("refs/heads"):
         return git
     raise GitmemError(
         f"{folder} is inside the repository {top}",
