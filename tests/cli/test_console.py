@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.cli.console import Column, Console, Style, dump, flat, visible
+from gitmem.cli.console import Column, Console, Style, dump, fitted, flat, visible
 
 
 class Screen(StringIO):
@@ -71,6 +71,20 @@ def test_on_a_terminal_a_list_is_a_table_with_a_header() -> None:
     one.many([("a", "[bold]not markup[/bold]")], COLUMNS, dict)
     assert printed(one).split("\n")[0].split() == ["id", "title"]
     assert "[bold]not markup[/bold]" in printed(one)
+
+
+def test_only_wide_columns_are_cut_to_the_screen() -> None:
+    assert fitted([8, 11, 200, 6], [False, False, True, False], 80) == [8, 11, 49, 6]
+    assert fitted([8, 30], [False, True], 80) == [8, 30]
+    assert fitted([100, 200], [False, True], 80) == [100, 12]
+
+
+def test_an_id_is_never_cut_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    one = console(terminal=True, environ={"NO_COLOR": "1"})
+    one.many([("7k3q9d2m", "A long title " * 9)], COLUMNS, dict)
+    assert "7k3q9d2m" in printed(one)
+    assert "…" in printed(one)
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -73,6 +73,18 @@ def dump(value: object) -> str:
     return _UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
+_GAP = 2  # blanks between two columns
+_WIDE_MIN = 12
+
+
+def fitted(natural: Sequence[int], wide: Sequence[bool], screen: int) -> list[int]:
+    """The widths of columns on a screen: only wide ones are cut, so that an id can always be copied."""
+    fixed = sum(width for width, is_wide in zip(natural, wide, strict=True) if not is_wide)
+    room = screen - fixed - _GAP * (len(natural) - 1)
+    share = max(_WIDE_MIN, room // max(1, sum(wide)))
+    return [min(width, share) if is_wide else width for width, is_wide in zip(natural, wide, strict=True)]
+
+
 class Console:
     """Prints for one process. `json`, `quiet`, `verbose` and `plain` are set by the options."""
 
@@ -134,18 +146,23 @@ class Console:
         return Painted(f"\x1b[{codes[style]}m{visible(text)}\x1b[0m")
 
     def _table(self, items: Sequence[Any], columns: Sequence[Column]) -> None:
-        from rich.console import Console as Rich  # late: 60 ms, on a terminal only
+        from rich.cells import cell_len  # late: 60 ms, on a terminal only
+        from rich.console import Console as Rich
         from rich.table import Table
         from rich.text import Text
 
+        rows = [[flat(column.value(item)) for column in columns] for item in items]
+        natural = [max(map(cell_len, [c.title, *cells])) for c, *cells in zip(columns, *rows, strict=True)]
+        screen = Rich(file=self.out, no_color=self.plain, highlight=False)
+        widths = fitted(natural, [column.wide for column in columns], screen.width)
         table = Table(box=None, pad_edge=False, header_style="" if self.plain else "bold")
-        for column in columns:
-            table.add_column(
-                column.title, no_wrap=True, overflow="ellipsis", ratio=1 if column.wide else None
-            )
-        for item in items:
-            table.add_row(*(Text(flat(c.value(item)), style=str(c.style(item))) for c in columns))
-        Rich(file=self.out, no_color=self.plain, highlight=False).print(table)
+        for column, width in zip(columns, widths, strict=True):
+            table.add_column(column.title, width=width, no_wrap=True, overflow="ellipsis")
+        for item, row in zip(items, rows, strict=True):
+            styles = [str(column.style(item)) for column in columns]
+            table.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
+        screen.width = max(screen.width, sum(widths) + _GAP * len(widths))
+        screen.print(table)
 
     # words
 

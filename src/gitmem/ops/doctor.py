@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.core.errors import GitError, GitmemError, LockedError
 from gitmem.core.record import Severity
-from gitmem.ops.identity import NO_IDENTITY_HINT
+from gitmem.ops.identity import NO_IDENTITY_HINT, handle_for
 from gitmem.ops.template import public_url
 from gitmem.store import claims, git_files, git_process
 from gitmem.store.git import Git
@@ -66,7 +66,7 @@ def machine(cwd: Path, runs: Path) -> Iterator[Check]:
 def repository(ws: Workspace, now: datetime) -> Iterator[Check]:
     """What holds for the workspace's repository. Never raises: a check that cannot be made is an error."""
     checks: list[Callable[[], Check]] = [
-        lambda: _identity(ws.git),
+        lambda: _identity(ws),
         lambda: _branch(ws),
         lambda: _operation(ws),
         lambda: _index_locks(ws),
@@ -119,11 +119,20 @@ def _disk(runs: Path) -> Check:
     return ok("disk", words)
 
 
-def _identity(git: Git) -> Check:
-    me = git.identity()
+def _identity(ws: Workspace) -> Check:
+    me = ws.git.identity()
     if me is None:
         return error("identity", "git does not know who you are", NO_IDENTITY_HINT)
-    return ok("identity", f"{me.name} <{me.email}>")
+    with Reader(ws) as reader:
+        member = reader.member_by_email(me.email)
+    if member is None:
+        handle = handle_for(me)
+        return warn(
+            "identity",
+            f"{me.name} <{me.email}> is in no file of members/; you act as member:{handle}",
+            f"gitmem member create {handle} --email {me.email}",
+        )
+    return ok("identity", f"member:{member.handle}, {me.name} <{me.email}>")
 
 
 def _branch(ws: Workspace) -> Check:
