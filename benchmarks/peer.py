@@ -16,7 +16,8 @@ from tests.conformance.programs import cache, installed
 from benchmarks.measure import command, interleaved, spent, timed
 from benchmarks.options import Options
 from benchmarks.report import Line
-from benchmarks.workspaces import commit_files, git, make, sentence
+from benchmarks.words import sentence, title
+from benchmarks.workspaces import commit_files, git, make
 
 PACKAGE, VERSION = "backlog.md", "1.52.0"
 TITLE = f"Beside Backlog.md {VERSION}"
@@ -129,14 +130,14 @@ def _tasks(count: int) -> Iterator[tuple[str, str]]:
     """(path, text) of tasks as Backlog.md itself writes them, of about the size of our issues."""
     chance = random.Random(1)
     for number in range(1, count + 1):
-        title = sentence(chance, 6)
+        name = title(chance)
         body = "\n\n".join(sentence(chance, 40) for _ in range(3))
         text = (
-            f"---\nid: TASK-{number}\ntitle: {title}\nstatus: {chance.choice(['To Do', 'Done'])}\n"
+            f"---\nid: TASK-{number}\ntitle: {name}\nstatus: {chance.choice(['To Do', 'Done'])}\n"
             f"assignee: []\ncreated_date: '2026-11-{number % 28 + 1:02} 04:13'\nlabels:\n  - auth\n  - bug\n"
             f"dependencies: []\npriority: high\nordinal: {number * 1000}\n---\n\n## Description\n\n"
             f"<!-- SECTION:DESCRIPTION:BEGIN -->\n{body}\n<!-- SECTION:DESCRIPTION:END -->\n\n"
             "## Acceptance Criteria\n<!-- AC:BEGIN -->\n- [ ] #1 "
             f"{sentence(chance, 8)}\n<!-- AC:END -->\n"
         )
-        yield f"backlog/tasks/task-{number} - {title.replace(' ', '-')}.md", text
+        yield f"backlog/tasks/task-{number} - {name.replace(' ', '-')}.md", text

@@ -29,15 +29,16 @@ command:
   - -c
   - {json.dumps(PROGRAM)}
 
-max_concurrent: 4
+max_concurrent: 100
 ---
 Hand back a result.
 """
 MEMBER = "---\nemails:\n  - ana@example.org\n---\n"
+POLICY = "trusted:\n  - member:ana\n"
 
 
 def lines(options: Options, folder: Path) -> list[Line]:
-    files = {"agents/noop.md": AGENT, "members/ana.md": MEMBER}
+    files = {"agents/noop.md": AGENT, "members/ana.md": MEMBER, "policy.yaml": POLICY}
     made = make(folder / "workspace", options.issues, files=files, queued=options.tasks, agent="noop")
     spent([GITMEM, "issue", "list"], made.root)  # the index is warm, as beside any runner that is at work
     took = spent([GITMEM, "run", "--once"], made.root, {"GITMEM_RUNS": str(folder / "runs")})

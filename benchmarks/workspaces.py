@@ -10,16 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import words
 from gitmem.core.ids import new_id
 from gitmem.core.layout import issue_path
 
 MONTHS = 24
-_TEXT = (
-    "the login test fails when clock drifts and retry logic waits for token refresh while queue worker "
-    "holds lock on cache entry so deploy of release branch stops because schema migration needs index "
-    "rebuild after timeout in payment service though metrics show latency spikes from proxy restart"
-)
-_WORDS = _TEXT.split()
 _LABELS = ("api", "auth", "bug", "build", "docs", "flaky", "perf", "ui")
 # Mostly finished work, as in any tracker that has been used for two years.
 _STATUSES = (
@@ -72,19 +67,26 @@ def make(
     queued: int = 0,
     seed: int = 1,
 ) -> Made:
-    """A workspace with so many issues and the other `files`, one commit, checked out and clean.
+    """A workspace with so many issues, checked out and clean.
 
-    The first `queued` open issues have a task for `agent`, the default agent.
+    The first `queued` open issues have a task for `agent`, the default agent. The other `files` are
+    committed by a person on this machine, so that what they say may be run.
     """
     chance = random.Random(seed)
     made = list(_issues(chance, issues))
-    every = {"gitmem.yaml": CONFIG.format(agent=agent), ".gitattributes": "* -text\n", **(files or {})}
+    every = {"gitmem.yaml": CONFIG.format(agent=agent), ".gitattributes": "* -text\n"}
     every |= {path: text for _, path, text in made}
     waiting = [issue_id for issue_id, _, text in made if "\nstatus: todo\n" in text][:queued]
     if len(waiting) < queued:
         raise ValueError(f"{issues} issues have only {len(waiting)} to queue")
     every |= {f"queue/{new_id(chance.randbytes)}.yaml": _task(issue_id) for issue_id in waiting}
     commit_files(root, every)
+    for path, text in (files or {}).items():
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(text)
+        git(root, "add", "--", path)
+    if files:
+        git(root, "commit", "-q", "-m", "agents and people")
     return Made(root, [(issue_id, path) for issue_id, path, _ in made])
 
 
@@ -109,7 +111,7 @@ def _issues(chance: random.Random, count: int) -> Iterator[tuple[str, str, str]]
         month = number * MONTHS // count
         created = f"{2025 + month // 12}-{month % 12 + 1:02}-{number % 28 + 1:02}T{number % 24:02}:19:00Z"
         issue_id = new_id(chance.randbytes)
-        title = " ".join(chance.sample(_WORDS, 6)).capitalize()
+        title = words.title(chance)
         yield issue_id, issue_path(issue_id, title, created), _text(chance, issue_id, title, created)
 
 
@@ -125,7 +127,7 @@ def _text(chance: random.Random, issue_id: str, title: str, created: str) -> str
         "parent: null",
         "blocked_by: []",
         "context_refs: []",
-        f"acceptance_criteria:\n  - {sentence(chance, 8)}",
+        f"acceptance_criteria:\n  - {words.sentence(chance, 8)}",
         "repo: null",
         "touches: []",
         "project: null",
@@ -134,7 +136,7 @@ def _text(chance: random.Random, issue_id: str, title: str, created: str) -> str
         f"created: {created}",
         "created_by: member:ana",
     ]
-    body = "\n\n".join(sentence(chance, 40) for _ in range(3))
+    body = "\n\n".join(words.sentence(chance, 40) for _ in range(3))
     return "---\n" + "\n\n".join(keys) + f"\n---\n{body}\n"
 
 
@@ -144,18 +146,12 @@ def _task(issue_id: str) -> str:
     return "\n\n".join([f"issue: issue:{issue_id}", *keys]) + "\n"
 
 
-def sentence(chance: random.Random, words: int) -> str:
-    """So many words that mean nothing."""
-    return " ".join(chance.choices(_WORDS, k=words)).capitalize()
-
-
 def _stream(files: Mapping[str, str]) -> Iterator[bytes]:
     """The one commit, in the language of `git fast-import`."""
     yield b"commit refs/heads/main\ncommitter Ana <ana@example.org> 1796077140 +0000\ndata 9\nworkspace\n"
     for path, text in files.items():
         data = text.encode()
-        mode = b"100755" if data.startswith(b"#!") else b"100644"
-        yield b"M %s inline %s\ndata %d\n%s\n" % (mode, path.encode(), len(data), data)
+        yield b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
 
 
 def git(root: Path, *args: str, data: bytes | None = None) -> str:

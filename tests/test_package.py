@@ -142,3 +142,13 @@ def test_the_installed_program_is_not_the_checkout(installed: Path, stranger: di
     home = Path(stranger["HOME"])
     assert str(installed.parent) in run(installed / "python", "-c", code, cwd=home, env=stranger).stdout
     assert run(installed / "gitmem", "--version", cwd=home, env=stranger).stdout.startswith("gitmem ")
+
+
+def test_the_demo_runs_in_an_empty_home_away_from_the_checkout(
+    installed: Path, stranger: dict[str, str]
+) -> None:
+    home = Path(stranger["HOME"])
+    done = run(installed / "gitmem", "demo", cwd=home, env=stranger)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (home / ".git").exists()
