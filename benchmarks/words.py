@@ -15,28 +15,11 @@ _TERMS_TEXT = (
     "index migration timeout payment service metrics latency proxy restart upload report page session "
     "user disk"
 )
-_SYLLABLES = (
-    "ba",
-    "co",
-    "de",
-    "fin",
-    "gra",
-    "hal",
-    "ki",
-    "lor",
-    "men",
-    "no",
-    "pra",
-    "qui",
-    "ser",
-    "tu",
-    "vin",
-)
-_NAMES = ["".join(parts) for parts in itertools.product(_SYLLABLES, repeat=3)]
-_ORDER = random.Random(0)
-_ORDER.shuffle(_NAMES)
-
+_SYLLABLES_TEXT = "ba co de fin gra hal ki lor men no pra qui ser tu vin"
 _STOP = _STOP_TEXT.split()
+_NAMES = ["".join(parts) for parts in itertools.product(_SYLLABLES_TEXT.split(), repeat=3)]
+random.Random(0).shuffle(_NAMES)
+
 WORDS = [*_STOP, *_TERMS_TEXT.split(), *_NAMES]
 # Zipf: the n-th word is as frequent as 1/n (the shift flattens the head as in real corpora).
 _WEIGHTS = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(len(WORDS))))
