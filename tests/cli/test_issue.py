@@ -267,6 +267,11 @@ def test_an_agent_reads_only_what_the_gate_lets_through(cli: Cli) -> None:
     assert [item["id"] for item in seen] == [public]
     refused = cli("--as", "agent:claude", "issue", "view", secret, "--json")
     assert (refused.code, refused.error["kind"]) == (14, "not_permitted")
+    for words in (["issue", "edit", secret, "--title", "x"], ["issue", "comment", secret, "-b", "x"]):
+        assert cli("--as", "agent:claude", *words).code == 14
+    told = cli.ok("--as", "agent:claude", "log").out
+    assert "Public plan" in told
+    assert "Secret plan" not in told
     assert len(cli.json("issue", "list")) == 2
 
 

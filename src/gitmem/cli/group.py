@@ -13,6 +13,8 @@ from gitmem.cli.app import App
 from gitmem.cli.table import ALIASES, Entry
 from gitmem.core.errors import UsageError
 
+HELP_NAMES = ("-h", "--help")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -68,6 +70,9 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         self.params.extend(shared_options(root=False))
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(HELP_NAMES)  # click remembers those of the first context, which may be a bare one
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         if self.examples:

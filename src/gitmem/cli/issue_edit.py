@@ -14,6 +14,7 @@ from gitmem.cli.group import choice, command
 from gitmem.cli.written import written
 from gitmem.core.errors import UsageError
 from gitmem.core.policy import Level
+from gitmem.core.record import Kind
 from gitmem.core.states import IssueStatus, Priority
 from gitmem.ops import comments, issues
 from gitmem.ops.comments import CommentKind
@@ -69,18 +70,25 @@ def edit(app: App, /, issue: str, body: str | None, body_file: str | None, **giv
         text = _edited_body(app, issue)
     given["status"] = IssueStatus(given["status"]) if given["status"] else None
     given["priority"] = Priority(given["priority"]) if given["priority"] else None
-    _told(app, issues.edit(app.desk(), issue, IssueEdit(body=text, **given)), "changed")
+    _told(app, issues.edit(app.desk(), _target(app, issue), IssueEdit(body=text, **given)), "changed")
+
+
+def _target(app: App, issue: str) -> str:
+    """The path of the issue that is named, if whoever acts may read it."""
+    return app.view.record(issue, Kind.ISSUE).path
 
 
 def _edited_body(app: App, issue: str) -> str | None:
     if not can_ask(app):
         raise UsageError("nothing is to be changed", "gitmem issue edit --help lists what can be")
-    return open_editor(app.reader.issue(issue).body)
+    return open_editor(app.reader.issue(_target(app, issue)).body)
 
 
 def _told(app: App, done: Done[Touched], words: str) -> None:
     touched = done.value
-    shape: dict[str, Any] = views.issue_whole(touched.issue, app.reader.comments(touched.issue.id))
+    shape: dict[str, Any] = views.issue_whole(
+        touched.issue, app.view.keep(Kind.COMMENT, app.reader.comments(touched.issue.id))
+    )
     if touched.comment:
         shape["comments"].append(views.comment(touched.comment))
     if touched.task:
@@ -105,7 +113,7 @@ def comment(
 ) -> None:
     """Comment on an issue."""
     text = read_body(app, body, body_file) or ""
-    done = comments.add(app.desk(), issue, text, kind=CommentKind(kind), reply_to=reply_to)
+    done = comments.add(app.desk(), _target(app, issue), text, kind=CommentKind(kind), reply_to=reply_to)
     written(app, done.value.id, done.committed, views.comment(done.value), f"wrote {done.value.path}")
 
 
@@ -124,7 +132,9 @@ def assign(app: App, issue: str, actor: str, queue: bool) -> None:
 
     ACTOR is agent:<name>, member:<handle>, a bare name, `me` or `none`.
     """
-    done = issues.edit(app.desk(), issue, IssueEdit(assignee=actor), action="issue.assign", queued=queue)
+    done = issues.edit(
+        app.desk(), _target(app, issue), IssueEdit(assignee=actor), action="issue.assign", queued=queue
+    )
     _told(app, done, f"assigned to {done.value.issue.assignee or 'nobody'}:")
 
 
@@ -155,7 +165,9 @@ def reopen(app: App, issue: str, body: str | None, body_file: str | None) -> Non
 
 
 def _move(app: App, issue: str, status: IssueStatus, action: str, remark: str | None) -> None:
-    done = issues.edit(app.desk(), issue, IssueEdit(status=status), action=action, remark=remark)
+    done = issues.edit(
+        app.desk(), _target(app, issue), IssueEdit(status=status), action=action, remark=remark
+    )
     _told(app, done, f"{status}:")
 
 
@@ -178,6 +190,11 @@ def block(app: App, issue: str, blockers: tuple[str, ...], body: str | None, bod
         raise UsageError("what it waits for is missing", "give an issue with --by or a reason with -b")
     wanted = IssueEdit(status=IssueStatus.BLOCKED, add_blockers=blockers)
     done = issues.edit(
-        app.desk(), issue, wanted, action="issue.block", remark=remark, remark_kind=CommentKind.BLOCKER
+        app.desk(),
+        _target(app, issue),
+        wanted,
+        action="issue.block",
+        remark=remark,
+        remark_kind=CommentKind.BLOCKER,
     )
     _told(app, done, "blocked:")

@@ -62,7 +62,7 @@ def log(
     def ask(number: int | None) -> list[Event]:
         found = events.log(
             app.workspace,
-            app.reader,
+            app.view,
             target,
             actor=actor,
             action=action,

@@ -14,7 +14,7 @@ from gitmem import __version__
 from gitmem.cli.app import App, state_dir
 from gitmem.cli.console import Console
 from gitmem.cli.errors import report
-from gitmem.cli.group import LazyGroup, shared_options
+from gitmem.cli.group import HELP_NAMES, LazyGroup, shared_options
 from gitmem.cli.table import COMMANDS, COMPLETE_VARIABLE
 from gitmem.core.clock import Clock
 from gitmem.core.errors import UsageError
@@ -63,7 +63,7 @@ def root() -> Root:
         "Shared memory and a work queue for coding agents, in a git repository.",
         params=[*shared_options(root=True), version],
         context_settings={
-            "help_option_names": ["-h", "--help"],
+            "help_option_names": list(HELP_NAMES),
             "auto_envvar_prefix": "GITMEM",
             "max_content_width": 100,
         },

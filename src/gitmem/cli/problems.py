@@ -22,9 +22,13 @@ def report(app: App, problems: Sequence[Problem]) -> None:
             _tell(app, problem)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     warnings = len(problems) - errors
-    console.say(f"{errors} errors, {warnings} warnings" if problems else "no problems")
+    console.say(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}" if problems else "no problems")
     if errors:
         click.get_current_context().exit(InvalidDocumentError.exit_code)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _tell(app: App, problem: Problem) -> None:

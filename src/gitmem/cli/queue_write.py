@@ -9,6 +9,7 @@ from gitmem.cli.app import App, pass_app
 from gitmem.cli.group import command
 from gitmem.cli.written import written, written_many
 from gitmem.core.errors import UsageError
+from gitmem.core.record import Kind
 from gitmem.ops import queue
 
 
@@ -32,7 +33,7 @@ def add(app: App, issue: str, agents: tuple[str, ...]) -> None:
 
     What is already queued is not queued twice: the task that is there is printed.
     """
-    done = queue.add(app.desk(), issue, agents)
+    done = queue.add(app.desk(), app.view.record(issue, Kind.ISSUE).path, agents)
     tasks = done.value
     words = f"queued for {', '.join(task.agent or '' for task in tasks)}"
     if len(tasks) == 1:

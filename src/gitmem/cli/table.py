@@ -85,12 +85,13 @@ COMMANDS: Mapping[str, Entry] = {
     "skill": Entry("Manage skills.", _SKILL, daily=True),
     "agent": Entry("Manage agents.", _AGENT, daily=True),
     "queue": Entry("Manage tasks.", _QUEUE, daily=True),
-    "run": Entry("Work on the queue.", "gitmem.cli.run:run", daily=True),
+    "run": Entry("Watch the queue and work on it.", "gitmem.cli.run:run", daily=True),
     "runs": Entry("Look at what agents did.", _RUNS, daily=True),
     "context": Entry(
         "Print exactly what an agent would be given for an issue.", "gitmem.cli.context:context", daily=True
     ),
     "log": Entry("Show the audit log.", "gitmem.cli.log:log", daily=True),
+    "check": Entry("Find every problem in files and links.", "gitmem.cli.check:check", daily=True),
     "demo": Entry("Run a whole task on a throw-away workspace.", "gitmem.cli.demo:demo"),
     "show": Entry("Show any record.", "gitmem.cli.show:show"),
     "member": Entry("Manage people.", _MEMBER),

@@ -11,6 +11,7 @@ Every option has a twin in the environment; the option wins.
                         the options before the command: -C, --as, --json, -q, -v, --no-color, --no-input
   GITMEM_<COMMAND>_<OPTION>
                         an option of one command: GITMEM_ISSUE_LIST_LIMIT=50 is `gitmem issue list --limit 50`
+  GITMEM_AGENT          set in a run: commands act as this agent and see what it may see, unless --as is given
   GITMEM_TRACE          the trace id (32 hex digits) that changes are recorded under; else a new one
   GITMEM_RUNS           where run directories are made; else $XDG_STATE_HOME/gitmem
   NO_COLOR              any value switches colour off, as does TERM=dumb

@@ -8,6 +8,7 @@ from itertools import islice
 
 from gitmem.core.errors import NotFoundError
 from gitmem.core.ids import Ref, is_id, parse_ref
+from gitmem.ops.view import View
 from gitmem.store.history import Event, events
 from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
@@ -15,7 +16,7 @@ from gitmem.store.workspace import Workspace
 
 def log(
     ws: Workspace,
-    reader: Reader,
+    view: View,
     target: str | None = None,
     *,
     actor: str | None = None,
@@ -26,9 +27,10 @@ def log(
 ) -> Iterator[Event]:
     """The events that fit, newest first, as they are read.
 
-    `target` is a record, a path, or the id or path of what is gone. Raises NotFoundError, AmbiguousError.
+    `target` is a record, a path, or the id or path of what is gone. An agent is told of what it may
+    read. Raises NotFoundError, AmbiguousError.
     """
-    ref, path = subject_of(ws, reader, target) if target else (None, None)
+    ref, path = subject_of(ws, view.reader, target) if target else (None, None)
     found = events(
         ws,
         ref=ref,
@@ -36,9 +38,9 @@ def log(
         actor=actor,
         action=action,
         since=since,
-        limit=None if trace else limit,
     )
-    return islice((e for e in found if e.trace == trace), limit) if trace else found
+    wanted = (event for event in found if trace in (None, event.trace) and view.may_read_about(event.refs))
+    return islice(wanted, limit)
 
 
 def subject_of(ws: Workspace, reader: Reader, target: str) -> tuple[Ref | None, str | None]:

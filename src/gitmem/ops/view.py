@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from gitmem.core.errors import NotPermittedError
+from gitmem.core.errors import GitmemError, NotPermittedError
 from gitmem.core.record import Kind, Record
 
 if TYPE_CHECKING:
+    from gitmem.core.ids import Ref
     from gitmem.memory.access import Gate
     from gitmem.store.reader import Reader
 
@@ -48,3 +49,16 @@ class View:
             if not decision.allowed:
                 raise NotPermittedError(f"{self.gate.actor} may not read {text}: {decision.reason}")
         return record
+
+    def may_read_about(self, refs: Iterable[Ref]) -> bool:
+        """True where at least one of the records is there and may be read, and none may not."""
+        if self.gate is None:
+            return True
+        decisions = []
+        for ref in refs:
+            try:
+                record = self.reader.resolve(str(ref))
+            except GitmemError:
+                continue  # an ended task has no file; its issue stands beside it
+            decisions.append(self.gate.allows(record))
+        return bool(decisions) and all(decisions)
