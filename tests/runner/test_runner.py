@@ -90,6 +90,18 @@ def test_an_issue_that_was_never_committed_is_taken_in_with_the_work_on_it(bench
     assert bench.is_clean()
 
 
+def test_a_hand_written_issue_gets_its_id_and_keeps_what_the_person_wrote(bench: Bench) -> None:
+    put(bench.repo, "issues/idea.md", "# An idea\n\nText.\n")
+    put(bench.repo, "issues/draft.md", "# A draft that is still being written\n", commit=False)
+    bench.once()
+    fields = bench.fields("issues/idea.md")
+    assert fields["status"] == "todo"
+    assert len(fields["id"]) == 8
+    assert bench.show("issues/idea.md").endswith("# An idea\n\nText.\n")
+    assert (bench.repo / "issues/draft.md").read_text() == "# A draft that is still being written\n"
+    assert git(bench.repo, "status", "--porcelain").split() == ["??", "issues/draft.md"]
+
+
 def test_a_broken_task_file_blocks_only_itself(bench: Bench) -> None:
     put(bench.repo, "queue/broken.yaml", "issue: [\n", commit=False)
     put(bench.repo, "queue/empty.yaml", "", commit=False)

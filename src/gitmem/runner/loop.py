@@ -118,6 +118,8 @@ class Runner:
         self._end_finished(reader)
         try:
             trace = self.entropy(16).hex()
+            if reconcile.fill_in(self.workspace, reader, self.actor, self.now, trace):
+                self._adopted = True
             for task in reconcile.adopt(self.workspace, reader, self.actor, self.now, trace):
                 self._adopted = True
                 self.tell(Notice("adopted", {"task": task}))

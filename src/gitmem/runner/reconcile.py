@@ -17,9 +17,9 @@ from gitmem.core.dispatch import agent_name
 from gitmem.core.errors import GitmemError
 from gitmem.core.ids import Actor, Entropy, Ref
 from gitmem.core.model import Task
-from gitmem.core.record import Kind, Record, Severity, text
+from gitmem.core.record import Kind, Severity, text
 from gitmem.core.states import Reason
-from gitmem.ops import check
+from gitmem.ops.check_fix import fix
 from gitmem.runner import rundir
 from gitmem.runner.active import Finished, load_verdict
 from gitmem.runner.ended import Attempt
@@ -46,10 +46,7 @@ class Lost:
 
 
 def adopt(workspace: Workspace, reader: Reader, actor: Actor, now: Clock, trace: str) -> list[str]:
-    """Commit what was dropped into the queue by hand, as it stands; returns the task ids.
-
-    Issues that lack their id get it first, in a commit of its own, keeping what was written.
-    """
+    """Commit what was dropped into the queue by hand, as it stands; returns the task ids."""
     tasks = [task for task in reader.tasks() if task.uncommitted and not _is_broken(reader, task.path)]
     fresh = [task for task in tasks if not _committed(workspace, reader.commit, task.path)]
     if not fresh:
@@ -71,22 +68,20 @@ def _committed(workspace: Workspace, commit: str, path: str) -> bool:
     return workspace.git.entry(commit, path) is not None
 
 
-def fill_in(workspace: Workspace, reader: Reader, wanted: Iterable[str], actor: Actor, now: Clock) -> bool:
-    """Give the issues in `wanted` (ids) the keys that a hand-written file lacks; True where one did."""
+def fill_in(workspace: Workspace, reader: Reader, actor: Actor, now: Clock, trace: str) -> bool:
+    """Give hand-written issues their id and the common keys, in a commit of its own; True where one did.
+
+    One that is not committed yet may still be being written: it waits until a task names it.
+    """
+    wanted = {task.issue for task in reader.tasks()}
     paths = [
         record.path
-        for record in _records(reader, Kind.ISSUE, wanted)
-        if "id" not in record.fields and not _is_broken(reader, record.path)
+        for record in reader.without_id(Kind.ISSUE)
+        if (not record.uncommitted or record.id in wanted) and not _is_broken(reader, record.path)
     ]
-    return bool(paths) and bool(check.fix(workspace, paths, actor=actor, now=now()))
-
-
-def _records(reader: Reader, kind: Kind, ids: Iterable[str]) -> Iterator[Record]:
-    for name in ids:
-        try:
-            yield reader.record(kind, name)
-        except GitmemError:
-            continue
+    return (
+        bool(paths) and fix(workspace, paths, actor=actor, now=now(), trace=trace, reader=reader) is not None
+    )
 
 
 def take_over(

@@ -74,6 +74,10 @@ class Reader:
         """All records of a kind by path, broken ones too."""
         return self._records("kind = ? ORDER BY path", (kind,))
 
+    def without_id(self, kind: Kind) -> list[Record]:
+        """The records of a kind whose file does not say its id: it is derived."""
+        return self._records("kind = ? AND introduced IS NOT NULL ORDER BY path", (kind,))
+
     def record(self, kind: Kind, text: str) -> Record:
         """The record that an id, a unique prefix of it, a typed reference or a path names.
 
