@@ -94,6 +94,16 @@ def test_colour_is_switched_off(environ: dict[str, str]) -> None:
     assert "\x1b" not in console(terminal=False).paint("x", Style.BAD)
 
 
+def test_progress_is_one_line_that_goes_and_only_on_a_terminal() -> None:
+    assert console(terminal=True).progress("reading") is None  # stderr is no terminal
+    screen = Screen()
+    tell = Console(StringIO(), screen, {}).progress("reading")
+    assert tell is not None
+    tell(1, 2)
+    tell(2, 2)
+    assert screen.getvalue() == "\rreading 1/2\r           \r"
+
+
 def test_words_are_silent_under_quiet_and_json() -> None:
     for switch in ("quiet", "json"):
         one = console(terminal=True)

@@ -62,7 +62,7 @@ class App:
             from gitmem.store.reader import Reader  # late: `--help` reads no records
 
             look, self.look = self.look, None
-            self._reader = Reader(self.workspace, look=look)
+            self._reader = Reader(self.workspace, self.console.progress("reading files"), look=look)
             self._closers.append(self._reader.close)
         return self._reader
 

@@ -176,6 +176,18 @@ class Console:
         if self.verbose:
             self.err.write(visible(text) + "\n")
 
+    def progress(self, what: str) -> Callable[[int, int], None] | None:
+        """Tells `what` is done of how many, in one line of a terminal that goes when all is; else None."""
+        if self.quiet or not self.err.isatty():
+            return None
+
+        def tell(done: int, total: int) -> None:
+            line = f"{what} {done}/{total}"
+            self.err.write(f"\r{line}" if done < total else f"\r{' ' * len(line)}\r")
+            self.err.flush()
+
+        return tell
+
     def warn(self, text: str) -> None:
         self.err.write(visible(f"warning: {text}") + "\n")
 
