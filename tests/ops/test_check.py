@@ -358,15 +358,14 @@ def test_a_link_in_the_place_of_an_issue_stops_no_fix(repo: Path, ws: Workspace)
     assert done.paths == ("issues/a.md",)
 
 
-def test_a_branch_that_is_not_checked_out_is_checked_and_mended_all_the_same(
-    repo: Path, ws: Workspace
-) -> None:
+def test_a_branch_that_is_not_checked_out_is_checked_and_mended_all_the_same(repo: Path) -> None:
     put(repo, "issues/a.md", "# A\n")
     put(repo, "queue/x.yaml", "agent: gone\n")
     git(repo, "checkout", "-q", "-b", "elsewhere")
     (repo / "queue/x.yaml").write_text("issue: nothing\n")
-    assert codes(ws) == ["dangling-ref", "missing-key"]
-    assert mend(ws) is not None
+    with find(repo) as ws:
+        assert codes(ws) == ["missing-key", "dangling-ref"]
+        assert mend(ws) is not None
     assert (repo / "issues/a.md").read_text() == "# A\n"
     assert "id: " in git(repo, "show", "main:issues/a.md")
 
