@@ -220,6 +220,22 @@ def test_the_editor_is_given_every_schema_that_the_templates_settings_name() -> 
     assert {kind_of(path.removeprefix("/").replace("*", "x")) for path in wired.values()} == set(EDITOR_KINDS)
 
 
+TEMPLATE = ROOT / "template-workspace"
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in sorted(TEMPLATE.rglob("*")) if kind_of(f.relative_to(TEMPLATE).as_posix())]
+)
+def test_the_files_of_a_new_workspace_are_in_order(file: Path) -> None:
+    path = file.relative_to(TEMPLATE).as_posix()
+    kind = kind_of(path)
+    assert kind is not None
+    document = parse(file.read_bytes(), path)
+    found = [*document.problems, *schema.problems(kind, document, path)]
+    # `init` writes the id.
+    assert [p for p in found if (path, p.code, p.line) != ("gitmem.yaml", "wrong-type", 5)] == []
+
+
 def test_an_edited_record_of_every_key_reads_as_it_was_asked() -> None:
     fields = dict.fromkeys(key_order(Kind.ISSUE))
     data = edit(b"text\n", ISSUE, fields)

@@ -17,9 +17,10 @@ KeyPath = tuple[str | int, ...]
 # Gives line and column of a value in a file, which is read again for it: few files have faults.
 Locate = Callable[[str, KeyPath], tuple[int, int]]
 
-_NEAREST_AMONG = 2_000
+_NEAREST_AMONG = 200  # names from the same first letter on: a slip is seldom in that
 _OWN_ID = frozenset({Kind.ISSUE, Kind.COMMENT, Kind.RUN})
 REPOSITORY = "repository"  # code repositories are named in gitmem.yaml and have no record
+_LISTED = frozenset({Kind.ISSUE, Kind.SKILL, Kind.AGENT, Kind.MEMBER})
 _CIRCULAR = ("blocked_by", "parent")
 
 
@@ -133,7 +134,8 @@ class _Names:
         return [name for name in names[start : start + 2] if name.startswith(prefix)]
 
     def nearest(self, kind: str, name: str) -> str | None:
-        near = difflib.get_close_matches(name, self.of[kind][:_NEAREST_AMONG], n=1, cutoff=0.6)
+        start = bisect_left(self.of[kind], name[:1])
+        near = difflib.get_close_matches(name, self.of[kind][start : start + _NEAREST_AMONG], n=1, cutoff=0.6)
         return near[0] if near else None
 
 
@@ -184,7 +186,8 @@ def _as_said(link: Link, name: str) -> str:
 def _hint_to_make(link: Link) -> str:
     if link.kind == REPOSITORY:
         return "name one of `repositories:` in gitmem.yaml, or add it there"
-    return f"name one that is there (gitmem {link.kind} list), or remove the reference"
+    listed = f" (gitmem {link.kind} list)" if link.kind in _LISTED else ""
+    return f"name one that is there{listed}, or remove the reference"
 
 
 def _double_ids(nodes: Iterable[Node], locate: Locate) -> Iterator[Problem]:
