@@ -12,7 +12,7 @@ from gitmem.core.clock import parse_stamp
 from gitmem.core.layout import CONFIG_FILE
 from gitmem.core.model import Issue, Run, Task
 from gitmem.core.record import Kind, Severity
-from gitmem.core.states import IssueStatus, TaskState
+from gitmem.core.states import OPEN_STATUSES, IssueStatus, TaskState
 from gitmem.ops.tasks import with_claims
 from gitmem.ops.view import View
 from gitmem.store import claims, git_files
@@ -65,7 +65,6 @@ def status(ws: Workspace, view: View) -> Status:
     reader = view.reader
     tasks = with_claims(view.keep(Kind.TASK, reader.tasks()), ws.git)
     people = view.keep(Kind.ISSUE, reader.issues(statuses=_FOR_PEOPLE))
-    still = set(IssueStatus) - {IssueStatus.DONE, IssueStatus.CANCELLED}
     problems = [p for p in reader.problems() if p.severity is Severity.ERROR]
     return Status(
         name=ws.config.name,
@@ -74,7 +73,7 @@ def status(ws: Workspace, view: View) -> Status:
         tasks=tasks,
         runners=_runners(claims.read_all(ws.git)) if tasks else [],
         waiting=people,
-        open_issues=len(view.keep(Kind.ISSUE, reader.issues(statuses=still))),
+        open_issues=view.count_issues(OPEN_STATUSES),
         errors=len({problem.path for problem in problems}),
         warnings=list(_dropped_elsewhere(ws)),
     )

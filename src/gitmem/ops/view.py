@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gitmem.core.errors import GitmemError, NotPermittedError
@@ -10,6 +10,7 @@ from gitmem.core.record import Kind, Record
 
 if TYPE_CHECKING:
     from gitmem.core.ids import Ref
+    from gitmem.core.states import IssueStatus
     from gitmem.memory.access import Gate
     from gitmem.store.reader import Reader
 
@@ -35,6 +36,12 @@ class View:
             allowed = {record.path for record in self.gate.allowed(self.reader.records(kind))}
             items = [item for item in items if item.path in allowed]
         return list(items[:limit])
+
+    def count_issues(self, statuses: Collection[IssueStatus]) -> int:
+        """How many issues with one of the statuses may be read."""
+        if self.gate is None:
+            return self.reader.count_issues(statuses)
+        return len(self.keep(Kind.ISSUE, self.reader.issues(statuses=statuses)))
 
     def within(self, limit: int | None) -> int | None:
         """The limit for a query that `keep` filters afterwards."""

@@ -191,6 +191,11 @@ class Reader:
             _issue(record, name) for record, name in self._named(f"{' AND '.join(where)} {order}", values)
         ]
 
+    def count_issues(self, statuses: Collection[IssueStatus]) -> int:
+        """How many issues have one of the statuses, without reading them."""
+        where = f"live AND kind = 'issue' AND status IN ({_marks(statuses)})"
+        return int(self._rows(f"SELECT count(*) FROM doc WHERE {where}", sorted(statuses))[0][0])
+
     def issue(self, text: str) -> Issue:
         record = self.record(Kind.ISSUE, text)
         return _issue(
