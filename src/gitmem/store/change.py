@@ -295,5 +295,5 @@ def _errors(path: str, data: bytes) -> list[Problem]:
     if kind is None:
         return []
     parsed = document.parse(data, path, whole_yaml=path.endswith(".yaml"))
-    found = [*parsed.problems, *(() if parsed.problems else schema.problems(kind, parsed, path))]
+    found = [*parsed.problems, *schema.problems(kind, parsed, path)]
     return [problem for problem in found if problem.severity is Severity.ERROR]
