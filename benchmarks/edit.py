@@ -28,11 +28,17 @@ def lines(options: Options, folder: Path) -> list[Line]:
     # Elsewhere only the branch is different: HEAD stands on another one, with the same files.
     apart = make(folder / "elsewhere", options.issues)
     Git.discover(apart.root).run("checkout", "-q", "-b", "other")
-    peer = make(folder / "peer", options.issues)
-    with find(made.root) as here, find(apart.root) as elsewhere, Git.discover(made.root) as git:
+    peer, plain = make(folder / "peer", options.issues), make(folder / "plain", options.issues)
+    with (
+        find(made.root) as here,
+        find(apart.root) as elsewhere,
+        Git.discover(made.root) as git,
+        Git.discover(plain.root) as checked_out,
+    ):
         medians = interleaved(
             {
-                "floor": _floor(git, made),
+                "floor": timed(_floor(git, made, "refs/heads/floor")),
+                "with files": timed(_with_files(checked_out, plain)),
                 "ours": timed(_ours(here, made)),
                 "elsewhere": timed(_ours(elsewhere, apart)),
                 "gitpython": _gitpython(peer),
@@ -48,6 +54,7 @@ def _table(ms: dict[str, float]) -> list[Line]:
     ours = Line("gitmem, branch checked out", ms["ours"], "ms", floor, at_most=2, short="gitmem")
     return [
         floor,
+        Line("the same, the file written and one `git update-index`", ms["with files"], "ms", floor),
         ours,
         Line("gitmem, branch not checked out", ms["elsewhere"], "ms", floor, at_most=2),
         Line("GitPython `index.add` and `index.commit`", ms["gitpython"], "ms", ours, at_least=5),
@@ -91,25 +98,38 @@ def _ours(workspace: Workspace, made: Made) -> Callable[[], object]:
     return run
 
 
-def _floor(git: Git, made: Made) -> Case:
-    """The least that makes such a commit safely; on a branch of its own, so no work tree is behind."""
+def _floor(git: Git, made: Made, ref: str) -> Callable[[], tuple[str, bytes]]:
+    """The least that makes such a commit safely; gives the path and the file's new bytes."""
     paths = _paths(made)
-    ref = "refs/heads/floor"
     git.run("update-ref", ref, "refs/heads/main")
 
-    def run() -> None:
+    def run() -> tuple[str, bytes]:
         path, tip = next(paths), git.ref(ref)
         assert tip is not None
         entry = git.entry(tip, path)
         assert entry is not None
         batch = git.batch()
-        blob = batch.blob(_flipped(git.blob(entry.oid)))
+        data = _flipped(git.blob(entry.oid))
+        blob = batch.blob(data)
         tree = trees.rewrite(git, batch, git.tree_of(tip), {path: TreeEntry(path, entry.mode, blob)})
         oid = batch.commit(tree, [tip], "edit\n", author=_ANA, committer=_ANA, epoch_s=int(time.time()))
         batch.flush()
         git.run("update-ref", ref, oid, tip)
+        return path, data
 
-    return timed(run)
+    return run
+
+
+def _with_files(git: Git, made: Made) -> Callable[[], object]:
+    """What is due on top where the branch is checked out; nothing of the user's is looked after."""
+    commit = _floor(git, made, "refs/heads/main")
+
+    def run() -> None:
+        path, data = commit()
+        (made.root / path).write_bytes(data)
+        git.run("update-index", "--", path)
+
+    return run
 
 
 def _gitpython(made: Made) -> Case:

@@ -64,9 +64,15 @@ def lines(options: Options, folder: Path) -> list[Line]:
     for verb in VERBS:
         found += _compare(verb, ours, theirs, count, options.rounds)
     for side in (ours, theirs):
-        if git(side.root, "status", "--porcelain"):
-            raise RuntimeError(f"edits in {side.root} are not committed")
+        _check_committed(side, options.rounds)
     return found
+
+
+def _check_committed(side: Side, edits: int) -> None:
+    """Whoever does less is faster: each edit must have become a commit."""
+    commits = int(git(side.root, "rev-list", "--count", "HEAD"))
+    if commits <= edits or git(side.root, "status", "--porcelain"):
+        raise RuntimeError(f"{edits} edits in {side.root} are not {edits} commits")
 
 
 def _compare(verb: str, ours: Side, theirs: Side, count: int, rounds: int) -> list[Line]:
@@ -92,14 +98,13 @@ def _peak_mib(side: Side, verb: str) -> float:
 def _gitmem(root: Path, count: int) -> Side:
     made = make(root, count)
     some = _shuffled([issue_id for issue_id, _ in made.issues])
-    status = itertools.cycle(["backlog", "todo"])
     issue: list[str | Path] = [GITMEM, "issue"]
     return Side(
         root,
         {
             "list": lambda: [*issue, "list", "-s", "all", "-L", "0"],
             "view": lambda: [*issue, "view", next(some)],
-            "edit": lambda: [*issue, "edit", next(some), "--status", next(status)],
+            "edit": lambda: [*issue, "edit", next(some), "--add-label", "measured"],
         },
     )
 
@@ -110,14 +115,13 @@ def _backlog(root: Path, count: int) -> Side:
     program = next(path for path in bin_folder.parent.glob("backlog.md-*/backlog*") if path.is_file())
     commit_files(root, {"backlog/config.yml": CONFIG, **dict(_tasks(count))})
     some = _shuffled([str(number + 1) for number in range(count)])
-    status = itertools.cycle(["In Progress", "To Do"])
     task: list[str | Path] = [program, "task"]
     return Side(
         root,
         {
             "list": lambda: [*task, "list", "--plain"],
             "view": lambda: [*task, "view", next(some), "--plain"],
-            "edit": lambda: [*task, "edit", next(some), "-s", next(status), "--plain"],
+            "edit": lambda: [*task, "edit", next(some), "--add-label", "measured", "--plain"],
         },
     )
 
