@@ -32,6 +32,12 @@ def test_a_failed_turn_delivers_nothing_whatever_lies_in_the_outbox(reason: Reas
     assert judge(replace(DONE, failure=reason)) == Judgement(Outcome.FAILED, reason, delivers=False)
 
 
+def test_a_failure_that_the_agents_own_result_explains_is_delivered_with_it() -> None:
+    explained = replace(DONE, failure=Reason.AGENT_FAILED, said=Said.FAILED)
+    assert judge(explained) == Judgement(Outcome.FAILED, Reason.AGENT_FAILED, delivers=True)
+    assert not judge(replace(explained, said=Said.DONE)).delivers
+
+
 def test_a_cancelled_turn_is_neither_failed_nor_delivered() -> None:
     found = judge(replace(DONE, failure=Reason.CANCELLED))
     assert (found.outcome, found.delivers) == (Outcome.CANCELLED, False)

@@ -131,6 +131,18 @@ def test_of_a_failed_agent_nothing_is_delivered_but_the_record_and_a_word(bench:
     assert bench.at_tip("queue/") == []
 
 
+def test_a_runbook_that_fails_says_which_block_and_what_it_printed(bench: Bench) -> None:
+    put(bench.repo, "agents/runbook.md", "---\nadapter: runbook\n---\n", commit=False)
+    put(bench.repo, ISSUE, bench.show(ISSUE) + "\n```sh\necho before; exit 4\n```\n", commit=False)
+    git(bench.repo, "add", ".")
+    git(bench.repo, "commit", "-q", "-m", "a runbook that fails")
+    bench.queue("runbook")
+    bench.once()
+    assert (bench.run_record()["outcome"], bench.run_record()["reason"]) == ("failed", "agent_failed")
+    assert "before" in bench.show(bench.run_record()["path"])
+    assert bench.at_tip("skills/") == []
+
+
 def test_a_failure_of_the_infrastructure_is_tried_again_later_and_then_given_up(bench: Bench) -> None:
     bench.queue("busy")
     bench.once()

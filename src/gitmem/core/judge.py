@@ -47,6 +47,9 @@ def judge(facts: Facts) -> Judgement:
     """An agent that wrote nothing and changed nothing has not succeeded, whatever it says."""
     if facts.failure is Reason.CANCELLED:
         return Judgement(Outcome.CANCELLED, Reason.CANCELLED, delivers=False)
+    if facts.failure is Reason.AGENT_FAILED and facts.said is Said.FAILED:
+        # Its own result explains the failure, as a runbook's does with the output of the block.
+        return Judgement(Outcome.FAILED, Reason.AGENT_FAILED, delivers=True)
     if facts.failure is not None:
         return Judgement(Outcome.FAILED, facts.failure, delivers=False)
     if not facts.handed_back and not facts.changed:

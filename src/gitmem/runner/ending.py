@@ -51,8 +51,8 @@ def end(workspace: Workspace, reader: Reader, ending: Ending, now: Clock, entrop
 
 
 def read_outbox(workspace: Workspace, ending: Ending) -> Handback:
-    """The outbox of a turn that ended well; of one that failed nothing is delivered."""
-    if ending.finished.verdict.reason is not None:
+    """The outbox of a turn that ended by the agent's own word; of any other nothing is delivered."""
+    if ending.finished.verdict.reason not in {None, Reason.AGENT_FAILED}:
         return Handback()
     return understand(outbox.read(ending.place.outbox, workspace.config.limit("file_bytes")))
 
