@@ -190,8 +190,11 @@ def fit(query: Terms, document: Terms, corpus: Corpus) -> Fit:
 def _matches(query: Terms, document: Terms, corpus: Corpus) -> list[Match]:
     """Each term of the document that the query brings, once, by the query's best term for it."""
     best: dict[str, Match] = {}
+    heads: dict[str, list[str]] = {}
+    for stem in document:
+        heads.setdefault(stem[:PREFIX_MIN], []).append(stem)
     for asked in query.values():
-        for found, nearness in _near(asked, document):
+        for found, nearness in _near(asked, document, heads):
             weight = min(corpus.weight(asked.stem), corpus.weight(found.stem))
             gain = asked.weight * found.weight * nearness * weight
             if gain > 0 and (found.stem not in best or best[found.stem].gain < gain):
@@ -199,16 +202,18 @@ def _matches(query: Terms, document: Terms, corpus: Corpus) -> list[Match]:
     return _one_each(best.values())
 
 
-def _near(asked: Term, document: Terms) -> Iterable[tuple[Term, float]]:
+def _near(asked: Term, document: Terms, heads: Mapping[str, Sequence[str]]) -> Iterable[tuple[Term, float]]:
+    """The terms of the document for one of the query; `heads` are its stems by how they begin."""
     if asked.stem in document:
         return [(document[asked.stem], 1.0)]  # the word itself is there: its kin would count twice
-    related = kin_of(asked.stem)
-    return [(term, KIN) for stem, term in document.items() if stem in related or _begins(stem, asked.stem)]
+    begun = [stem for stem in heads.get(asked.stem[:PREFIX_MIN], ()) if _begins(stem, asked.stem)]
+    related = [stem for stem in kin_of(asked.stem) if stem in document and stem not in begun]
+    return [(document[stem], KIN) for stem in (*begun, *related)]
 
 
 def _begins(one: str, other: str) -> bool:
     """True for `cert` and `certif`: abbreviations and compounds that no stemmer joins."""
-    short, long = sorted((one, other), key=len)
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
     return len(short) >= PREFIX_MIN and long.startswith(short) and not is_generic(short)
 
 

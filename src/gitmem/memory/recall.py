@@ -117,7 +117,7 @@ def recall(
     """At most `limit` records that fit the query, best first; `without` are refs to leave out."""
     terms = terms_of([query.parts])[0]
     found = _found(
-        lambda number: _candidates(reader, terms, kinds, number),
+        lambda number: _candidates(reader, terms, kinds, number, snippets=query.typed),
         lambda record: (
             f"{record.kind}:{record.id}" not in without and _in_force(record, now) and gate.allows(record)
         ),
@@ -149,14 +149,20 @@ def _found(
     return found
 
 
-def _candidates(reader: Reader, terms: Terms, kinds: Collection[Kind], number: int) -> list[Hit]:
-    """Hits for the words themselves, then for the kin of what was asked first, each path once."""
+def _candidates(
+    reader: Reader, terms: Terms, kinds: Collection[Kind], number: int, *, snippets: bool
+) -> list[Hit]:
+    """Hits for the words themselves, then for the kin of what was asked first, each path once.
+
+    Passages are for people who typed a query; a snapshot shows none.
+    """
     telling = most_telling(terms, Corpus(0, lambda _: 0)).values()
     top = max((term.weight for term in telling), default=0.0)
     kin = [word for term in telling if term.weight == top for word in kin_of(term.stem).values()]
     hits: dict[str, Hit] = {}
     for words in ([term.word for term in telling], kin):
-        for hit in reader.search(" ".join(words), kinds, number) if words else ():
+        found = reader.search(" ".join(words), kinds, number, snippets=snippets) if words else []
+        for hit in found:
             known = hits.get(hit.path)
             hits[hit.path] = replace(known, terms=known.terms + hit.terms) if known else hit
     return list(hits.values())

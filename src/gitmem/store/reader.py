@@ -266,7 +266,7 @@ class Reader:
     def knowledge(self) -> list[Knowledge]:
         return [model.knowledge_of(record) for record in self.records(Kind.KNOWLEDGE)]
 
-    def search(self, query: str, kinds: Collection[Kind], limit: int) -> list[Hit]:
+    def search(self, query: str, kinds: Collection[Kind], limit: int, *, snippets: bool = True) -> list[Hit]:
         """The best hits for free text among `kinds`; see `store.search`."""
         from gitmem.store.search import search, terms_of  # late: lists do not search
 
@@ -275,7 +275,7 @@ class Reader:
             return []
         if query not in self._terms:  # a snapshot asks the same for several kinds
             self._terms[query] = self._index.read(lambda db: terms_of(db, query))
-        return self._index.read(lambda db: search(db, self._terms[query], there, limit))
+        return self._index.read(lambda db: search(db, self._terms[query], there, limit, snippets=snippets))
 
     # -- inside
 

@@ -46,8 +46,18 @@ class Hit:
     coverage: float
 
 
-def search(db: sqlite3.Connection, terms: Sequence[Term], kinds: Collection[Kind], limit: int) -> list[Hit]:
-    """The best `limit` hits among `kinds`, best first; none for a query without a word to look for."""
+def search(
+    db: sqlite3.Connection,
+    terms: Sequence[Term],
+    kinds: Collection[Kind],
+    limit: int,
+    *,
+    snippets: bool = True,
+) -> list[Hit]:
+    """The best `limit` hits among `kinds`, best first; none for a query without a word to look for.
+
+    Without `snippets` a hit has the beginning of its text: finding the best passage takes longest.
+    """
     count = db.execute("SELECT count(*) FROM words_docsize").fetchone()[0]
     scores = _by_words(db, _telling(terms, count), kinds, limit)
     matched = {n: set[str]() for n in scores}
@@ -60,7 +70,8 @@ def search(db: sqlite3.Connection, terms: Sequence[Term], kinds: Collection[Kind
                 scores[n] = scores.get(n, 0.0) + score
                 matched.setdefault(n, set()).add(term.word)
     best = sorted(scores, key=lambda n: (-scores[n], _path(db, n)))[:limit]
-    return _hits(db, terms, count, [(n, scores[n], matched[n]) for n in best])
+    passages = _snippets(db, terms, best) if snippets else {}
+    return _hits(db, terms, count, [(n, scores[n], matched[n]) for n in best], passages)
 
 
 def _telling(terms: Sequence[Term], count: int) -> list[Term]:
@@ -140,12 +151,15 @@ def _weight(frequency: int, count: int) -> float:
 
 
 def _hits(
-    db: sqlite3.Connection, terms: Sequence[Term], count: int, best: Sequence[tuple[int, float, set[str]]]
+    db: sqlite3.Connection,
+    terms: Sequence[Term],
+    count: int,
+    best: Sequence[tuple[int, float, set[str]]],
+    passages: Mapping[int, str],
 ) -> list[Hit]:
     weights = {term.word: _weight(term.frequency, count) for term in terms}
     worth = {term.word: weights[term.word] * (1.0 if term.exact else _NEAR_WORTH) for term in terms}
     total = sum(weights.values()) or 1.0
-    snippets = _snippets(db, terms, [n for n, *_ in best])
     hits = []
     for n, score, matched in best:
         kind, id_, path, name, description, body = db.execute(
@@ -156,7 +170,7 @@ def _hits(
         title = (start[:80] or id_) if untitled else name
         covered = sum(worth[word] for word in matched) / total
         words = tuple(term.word for term in terms if term.word in matched)
-        snippet = snippets.get(n) or start[:200]
+        snippet = passages.get(n) or start[:200]
         hits.append(Hit(Kind(kind), id_, path, title, score, snippet, words, min(1.0, covered)))
     return hits
 
