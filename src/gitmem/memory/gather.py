@@ -171,7 +171,8 @@ class Gatherer:
         for one in self._recall(query, Kind.KNOWLEDGE, RECALLED_MAX):
             self._file(Section.RECALLED_KNOWLEDGE, one.record, _because(one), _place(one.record))
         self._runs(self.issue.id, Section.EXPERIENCE, "earlier run on this issue", EARLIER_RUNS_MAX)
-        for one in self._recall(query, Kind.ISSUE, SIMILAR_ISSUES_MAX):
+        # Issues by what their titles ask: among thousands of them whole texts take too long to compare.
+        for one in self._recall(Query(query.parts[:1]), Kind.ISSUE, SIMILAR_ISSUES_MAX):
             self._runs(one.record.id, Section.EXPERIENCE, f"run on the similar {one.ref}", 1)
 
     def _recall(self, query: Query, kind: Kind, limit: int) -> list[Recalled]:
