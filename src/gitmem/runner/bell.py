@@ -6,6 +6,7 @@ again from git each time, and a timer rings too.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,8 @@ class Bell:
     """Watches the branch's ref and, where it is checked out, the queue folder."""
 
     def __init__(self, workspace: Workspace, ring: Callable[[], None]) -> None:
+        # It warns of events that come while it is being stopped; they are nobody's concern.
+        logging.getLogger("watchdog").setLevel(logging.CRITICAL)
         self._observer: Any = Observer()
         self._watching = False
         for folder in _folders(workspace):
