@@ -14,7 +14,7 @@ from gitmem.core.model import Agent, Issue, issue_of, knowledge_of, skill_of
 from gitmem.core.record import Kind, Record, text, texts
 from gitmem.memory.access import Gate
 from gitmem.memory.budget import Piece, Section
-from gitmem.memory.recall import Query, Recalled, query_of_issue, recall
+from gitmem.memory.recall import Query, Recalled, query_of_beginning, query_of_issue, recall
 from gitmem.store.reader import Reader
 
 RECALLED_MAX = 5
@@ -171,8 +171,7 @@ class Gatherer:
         for one in self._recall(query, Kind.KNOWLEDGE, RECALLED_MAX):
             self._file(Section.RECALLED_KNOWLEDGE, one.record, _because(one), _place(one.record))
         self._runs(self.issue.id, Section.EXPERIENCE, "earlier run on this issue", EARLIER_RUNS_MAX)
-        # Issues by what their titles ask: among thousands of them whole texts take too long to compare.
-        for one in self._recall(Query(query.parts[:1]), Kind.ISSUE, SIMILAR_ISSUES_MAX):
+        for one in self._recall(query_of_beginning(self.issue), Kind.ISSUE, SIMILAR_ISSUES_MAX):
             self._runs(one.record.id, Section.EXPERIENCE, f"run on the similar {one.ref}", 1)
 
     def _recall(self, query: Query, kind: Kind, limit: int) -> list[Recalled]:

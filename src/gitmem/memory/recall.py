@@ -35,6 +35,7 @@ from gitmem.store.search import Hit
 RECALLABLE = (Kind.SKILL, Kind.KNOWLEDGE, Kind.ISSUE, Kind.COMMENT, Kind.RUN)
 
 CANDIDATES_MAX = 40
+_BEGINNING_CHARS = 160
 
 # A proven skill goes before one that is on trial; neither is hidden, the difference is said.
 STATUS_WORTH = {"active": 1.0, "trial": 0.95, "candidate": 0.9}
@@ -58,6 +59,12 @@ class Query:
 
 def query_of_text(words: str) -> Query:
     return Query((Part("query", words, 1.0),), typed=True)
+
+
+def query_of_beginning(issue: Issue) -> Query:
+    """The title and how the text begins: enough to find issues alike among thousands, and quick."""
+    prose, _ = _split_code(issue.body)
+    return Query((Part("title", issue.title, 1.0), Part("body", prose[:_BEGINNING_CHARS], 0.5)))
 
 
 def query_of_issue(issue: Issue) -> Query:
