@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from gitmem.runner.loop import TIMER_S
 from gitmem.runner.options import Notice
-from gitmem.store import claims
+from gitmem.store import claims, document
 from gitmem.store.claims import this_process
 from tests.conftest import git, put
 from tests.runner.conftest import ISSUE, ISSUE_ID, Bench
@@ -105,8 +107,10 @@ def test_a_hand_written_issue_gets_its_id_and_keeps_what_the_person_wrote(bench:
 def test_a_broken_task_file_blocks_only_itself(bench: Bench) -> None:
     put(bench.repo, "queue/broken.yaml", "issue: [\n", commit=False)
     put(bench.repo, "queue/empty.yaml", "", commit=False)
-    bench.queue("worker")
+    put(bench.repo, "queue/typo.yaml", f"isue: {ISSUE_ID}\n", commit=False)
+    put(bench.repo, "queue/t1.yaml", f"issue: {ISSUE_ID}\nagent: worker\n", commit=False)
     assert list(bench.once().outcomes.values()) == ["succeeded"]
+    assert {"task": "typo", "reason": "queue/typo.yaml:1: issue is missing"} in bench.told("held")
     assert (bench.repo / "queue/broken.yaml").read_text() == "issue: [\n"
 
 
@@ -173,6 +177,60 @@ def test_a_question_makes_the_task_wait_for_a_person(bench: Bench) -> None:
     assert bench.status() == "blocked"
     assert "kind: question" in bench.comments()[0]
     assert bench.once().outcomes == {}
+
+
+def test_a_persons_answer_puts_the_task_back_and_the_next_run_is_told(bench: Bench) -> None:
+    bench.queue("asker")
+    bench.once()
+    bench.now += timedelta(minutes=1)
+    comment = {"issue": f"issue:{ISSUE_ID}", "author": "agent:claude", "created": "2026-11-30T22:20:00Z"}
+    put(bench.repo, f"comments/2026-11/{ISSUE_ID}/a.md", document.render(comment, "Not mine to say.\n"))
+    assert bench.once().outcomes == {}
+    comment["author"] = "member:ana"
+    put(bench.repo, f"comments/2026-11/{ISSUE_ID}/b.md", document.render(comment, "The wall clock.\n"))
+    bench.agent("asker", "cp .gitmem/COMMENTS.md .gitmem/outbox/result.md")
+    assert list(bench.once().outcomes.values()) == ["succeeded"]
+    assert bench.told("answered") == [{"task": "t1"}]
+    assert any("The wall clock." in bench.show(path) for path in bench.at_tip("runs/"))
+
+
+def test_the_question_of_a_blocked_run_stands_on_the_issue_beside_its_comments(bench: Bench) -> None:
+    bench.agent(
+        "blocked",
+        "mkdir -p .gitmem/outbox/comments; echo progress > .gitmem/outbox/comments/1.md;"
+        " printf -- '---\\noutcome: blocked\\nreason: two colours fit\\n---\\nWhich colour?\\n'"
+        " > .gitmem/outbox/result.md",
+    )
+    bench.queue("blocked")
+    bench.once()
+    assert ["kind: question" in text for text in bench.comments()] == [False, True]
+    assert "Which colour?" in bench.comments()[1]
+    assert bench.run_record()["detail"] == "two colours fit"
+
+
+def test_an_issue_that_needs_a_checkout_is_held_and_says_so(bench: Bench) -> None:
+    put(bench.repo, ISSUE, bench.show(ISSUE).replace("status", "repo: web\n\nstatus"))
+    bench.queue("worker")
+    assert bench.once().outcomes == {}
+    assert "checkout of web" in bench.told("held")[0]["reason"]
+
+
+def test_an_issue_with_a_command_to_prove_it_is_not_done_before_somebody_ran_it(bench: Bench) -> None:
+    criteria = "acceptance_criteria:\n  - check: make test\n\nstatus"
+    put(bench.repo, ISSUE, bench.show(ISSUE).replace("status", criteria))
+    bench.queue("worker")
+    assert list(bench.once().outcomes.values()) == ["succeeded"]
+    assert bench.status() == "in_review"
+
+
+def test_a_runner_with_a_time_limit_ends_by_it_and_hands_back(bench: Bench) -> None:
+    bench.agent("long", "exec sleep 600")
+    bench.queue("long")
+    begun = time.monotonic()
+    bench.runner(max_time_s=1.5).run()
+    assert time.monotonic() - begun < TIMER_S
+    assert bench.at_tip("queue/") == ["queue/t1.yaml"]
+    assert bench.claims() == ""
 
 
 def test_a_credential_is_redacted_and_the_run_goes_to_review(bench: Bench) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -303,6 +304,17 @@ def test_a_foreign_index_lock_is_respected(
         start(ws)
     assert (repo / ".git/index.lock").read_text() == "theirs"
     assert ws.tip() == before
+
+
+def test_a_foreign_index_lock_that_is_released_is_waited_for(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    lock = repo / ".git/index.lock"
+    lock.write_text("theirs")
+    releasing = threading.Timer(0.1, lock.unlink)
+    releasing.start()
+    start(ws)
+    releasing.join()
+    assert "in_progress" in show(repo)
 
 
 def test_a_commit_of_the_user_in_between_is_built_upon(repo: Path, ws: Workspace) -> None:

@@ -137,6 +137,9 @@ class _Teller:
     def _adopted(self, notice: Mapping[str, Any]) -> None:
         self._console.say(f"task {notice['task']}: taken from the queue folder as it was dropped")
 
+    def _answered(self, notice: Mapping[str, Any]) -> None:
+        self._console.say(f"task {notice['task']}: a person has answered; queued again")
+
     def _taken_over(self, notice: Mapping[str, Any]) -> None:
         self._console.say(f"run {notice['run']}: its runner is gone; taken over")
 

@@ -107,6 +107,10 @@ def _reason(
         return f"there is no agent {name!r}"
     if issue.status not in OPEN_STATUSES:
         return f"issue {issue.id} is {issue.status}"
+    if issue.repos:
+        return (
+            f"issue {issue.id} needs a checkout of {', '.join(issue.repos)}, which this version cannot make"
+        )
     not_before = parse_stamp(task.not_before)
     if not_before and not_before > now:
         return f"not before {task.not_before}"

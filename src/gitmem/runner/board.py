@@ -14,13 +14,15 @@ from gitmem.store.reader import Reader
 from gitmem.store.workspace import Workspace
 
 
-def read(workspace: Workspace, reader: Reader, only_agents: Collection[str]) -> Board:
+def read(
+    workspace: Workspace, reader: Reader, only_agents: Collection[str], left_out: Collection[str]
+) -> Board:
     """The board as it stands; only tasks of `only_agents` where that is not empty.
 
-    A task whose file cannot be read is left out here and told by `check`; it blocks only itself.
+    Tasks in `left_out`, and those whose file cannot be read, are not on it: they block only themselves.
     """
     broken = {problem.path for problem in reader.problems() if problem.severity is Severity.ERROR}
-    tasks = [task for task in reader.tasks() if task.path not in broken]
+    tasks = [t for t in reader.tasks() if t.path not in broken and t.id not in left_out]
     issues = _issues(reader, tasks)
     default = workspace.config.default_agent
     running = _running(workspace, tasks, issues, default)
@@ -54,8 +56,10 @@ def _issues(reader: Reader, tasks: Collection[Task]) -> dict[str, Issue]:
 
 
 def _issue(reader: Reader, name: str) -> Issue | None:
+    if not name or "/" in name:  # a task names an issue by its id, as `check` wants it
+        return None
     try:
-        return reader.issue(name) if name else None
+        return reader.issue(name)
     except GitmemError:
         return None
 

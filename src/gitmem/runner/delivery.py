@@ -8,6 +8,7 @@ result that comes too late is kept on `refs/gitmem/late/<run>`, beside and never
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -47,11 +48,9 @@ def deliver(
     """
     made = list(products(ended, policy, existing, entropy))
     waiting = [product for product in made if product.waits]
-    held = bool(waiting or ended.handback.redacted or _issue_moved(ended) or _reviewed(ended))
-    verdict = judge(ended.facts(must_wait=held))
-    parts = _split(
-        verdict, made, whole=bool(ended.handback.redacted or _issue_moved(ended) or _reviewed(ended))
-    )
+    why = _held_back(ended)
+    verdict = judge(ended.facts(must_wait=bool(waiting or why)))
+    parts = _split(verdict, made, why)
     plan = _Plan(workspace, ended, verdict, parts, issue_path, entropy)
     try:
         return plan.commit()
@@ -61,22 +60,25 @@ def deliver(
         return late.keep(workspace, ended, [*plan.landing, *plan.waiting], plan.record(None))
 
 
-def _reviewed(ended: Ended) -> bool:
-    return ended.attempt.agent.review == "required"
-
-
-def _issue_moved(ended: Ended) -> bool:
-    return f"issue:{ended.attempt.issue.id}" in ended.changed_meanwhile
+def _held_back(ended: Ended) -> str | None:
+    """Why everything but the words of this run waits for a person, or None."""
+    if ended.handback.redacted:
+        return "a credential was found and redacted"
+    if f"issue:{ended.attempt.issue.id}" in ended.changed_meanwhile:
+        return "the issue was changed while the agent worked"
+    if ended.attempt.agent.review == "required":
+        return f"every result of {ended.attempt.agent.name} is reviewed"
+    return None
 
 
 def _split(
-    verdict: Judgement, made: Sequence[Product], *, whole: bool
+    verdict: Judgement, made: Sequence[Product], why: str | None
 ) -> tuple[list[Product], list[Product]]:
     """(what lands, what waits on a branch); comments always land, so that people see why."""
     if not verdict.delivers:
         return [], []
-    waits = [p for p in made if p.waits or (whole and p.kind != "comment")]
-    return [p for p in made if p not in waits], waits
+    judged = [replace(p, waits=why) if why and not p.waits and p.kind != "comment" else p for p in made]
+    return [p for p in judged if not p.waits], [p for p in judged if p.waits]
 
 
 class _Plan:
@@ -102,9 +104,7 @@ class _Plan:
 
     def _failure_text(self) -> str:
         attempt = self.ended.attempt
-        detail = self.ended.verdict.detail or (
-            self.ended.handback.result.reason if self.ended.handback.result else None
-        )
+        detail = self.ended.detail
         said = f"Run {attempt.run} by {attempt.agent.name} failed: {self.verdict.reason}."
         fence = "````text\n{}\n````"
         return f"{said}\n\n{fence.format(detail.replace('````', '` ` ` `'))}" if detail else said
@@ -204,7 +204,9 @@ class _Plan:
         """Set the issue's status, unless a person has moved it meanwhile."""
         if self.issue_path is None:
             return
-        wanted = issue_status_after(self.verdict.outcome, has_code=False, will_retry=self.retries)
+        # An issue with a command as its criterion is not done before somebody has run it.
+        unproven = any(criterion.is_command for criterion in self.ended.attempt.issue.acceptance_criteria)
+        wanted = issue_status_after(self.verdict.outcome, has_code=unproven, will_retry=self.retries)
         change.edit(self.issue_path, _moving(self.issue_path, IssueStatus.IN_PROGRESS, wanted))
 
     def record(self, retry_at: str | None) -> bytes:
@@ -218,7 +220,7 @@ class _Plan:
             "attempt": attempt.task.attempt,
             "outcome": str(self.verdict.outcome),
             "reason": str(self.verdict.reason) if self.verdict.reason else None,
-            "detail": _line(ended.verdict.detail) or None,
+            "detail": _line(ended.detail) or None,
             "started": attempt.started,
             "ended": ended.at,
             "runner": attempt.runner,

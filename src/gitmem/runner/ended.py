@@ -56,6 +56,12 @@ class Ended:
             return result.body or result.summary
         return self.verdict.text.strip()
 
+    @property
+    def detail(self) -> str:
+        """Why it did not succeed, in the program's or the agent's own words."""
+        result = self.handback.result
+        return self.verdict.detail or (result.reason if result else None) or ""
+
     def facts(self, *, must_wait: bool) -> Facts:
         result = self.handback.result
         kinds = {note.fields.get("kind") for note in self.handback.comments}

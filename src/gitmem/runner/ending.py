@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitmem.core.clock import Clock, stamp
 from gitmem.core.errors import GitmemError
@@ -100,6 +100,12 @@ def _back_to_todo(data: bytes, path: str) -> bytes:
     if status != IssueStatus.IN_PROGRESS:
         return data
     return document.edit(data, path, {"status": str(IssueStatus.TODO)})
+
+
+def undeliverable(ending: Ending, why: str) -> Ending:
+    """The same run as one that failed: what it handed back cannot be delivered and stays in its directory."""
+    verdict = replace(ending.finished.verdict, reason=Reason.INVALID_OUTPUT, detail=why, text="")
+    return replace(ending, finished=replace(ending.finished, verdict=verdict))
 
 
 def is_cancelled(ending: Ending) -> bool:

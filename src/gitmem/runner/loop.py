@@ -14,14 +14,21 @@ from dataclasses import replace
 from gitmem.agents.adapter import Verdict
 from gitmem.core.clock import Clock, parse_stamp
 from gitmem.core.dispatch import Board, Ready, decide
-from gitmem.core.errors import ConflictError, GitmemError
+from gitmem.core.errors import (
+    ConflictError,
+    GitError,
+    GitmemError,
+    IdentityError,
+    LockedError,
+    StorageError,
+)
 from gitmem.core.ids import Actor, Entropy
 from gitmem.core.states import Reason
 from gitmem.runner import board, reconcile
 from gitmem.runner.active import Active, Finished, Progress, save_verdict
 from gitmem.runner.bell import Bell
 from gitmem.runner.ended import Delivered
-from gitmem.runner.ending import Ending, end, hand_back, is_cancelled
+from gitmem.runner.ending import Ending, end, hand_back, is_cancelled, undeliverable
 from gitmem.runner.mailbox import Mailbox
 from gitmem.runner.options import Notice, Options, Summary, Tell
 from gitmem.runner.pin import runner_name
@@ -36,6 +43,9 @@ from gitmem.store.workspace import Workspace
 TIMER_S = 15.0
 # After a start or delivery that could not be made (the user is in a merge, the disk is full).
 RETRY_S = 2.0
+
+# What passes by itself or by what a person does elsewhere; anything else fails the same way again.
+TRANSIENT = (LockedError, StorageError, ConflictError, GitError, IdentityError)
 
 
 class Runner:
@@ -65,6 +75,9 @@ class Runner:
         self._troubled = False
         self._wake_s = TIMER_S
         self._adopted = False
+        self._invalid: dict[str, str] = {}
+        self._refused: dict[str, tuple[str, str]] = {}
+        self._deadline = time.monotonic() + (options.max_time_s or float("inf"))
 
     def stop(self) -> None:
         """Ask the runner to stop: its agents are ended, their tasks go back to the queue. Signal-safe."""
@@ -73,11 +86,10 @@ class Runner:
 
     def run(self) -> Summary:
         """Work until stopped, or, with `once`, until nothing is ready and nothing runs."""
-        deadline = time.monotonic() + (self.options.max_time_s or float("inf"))
         self.tell(Notice("runner", {"runner": self.name, "branch": self.workspace.branch}))
         with Bell(self.workspace, self._mail.ring):
             try:
-                while not self._stopping.is_set() and time.monotonic() < deadline:
+                while not self._stopping.is_set() and time.monotonic() < self._deadline:
                     idle = self._tick()
                     if idle and self.options.once and not self._troubled:
                         break
@@ -120,9 +132,12 @@ class Runner:
             trace = self.entropy(16).hex()
             if reconcile.fill_in(self.workspace, reader, self.actor, self.now, trace):
                 self._adopted = True
-            for task in reconcile.adopt(self.workspace, reader, self.actor, self.now, trace):
+            self._invalid = reconcile.invalid_tasks(reader)
+            for task in reconcile.adopt(self.workspace, reader, self._invalid, self.actor, self.now, trace):
                 self._adopted = True
                 self.tell(Notice("adopted", {"task": task}))
+            for task in reconcile.answer_waiting(self.workspace, reader, self.now, trace):
+                self.tell(Notice("answered", {"task": task}))
         except GitmemError as error:
             self._trouble(error)
 
@@ -140,10 +155,11 @@ class Runner:
 
     def _decide(self, reader: Reader) -> tuple[list[Ready], float]:
         """(what may start, seconds until something that waits for a time may)."""
-        state: Board = board.read(self.workspace, reader, self.options.agents)
+        left_out = {**self._invalid, **self._not_startable(reader.commit)}
+        state: Board = board.read(self.workspace, reader, self.options.agents, left_out)
         now = self.now()
         ready, held = decide(state, now)
-        known = {item.task.id: item.reason for item in held}
+        known = {**left_out, **{item.task.id: item.reason for item in held}}
         for task, reason in known.items():
             if self._held.get(task) != reason:
                 self.tell(Notice("held", {"task": task, "reason": reason}))
@@ -151,6 +167,10 @@ class Runner:
         times = [parse_stamp(item.task.not_before) for item in held]
         waits = [(time_ - now).total_seconds() for time_ in times if time_ and time_ > now]
         return ready, min(waits, default=TIMER_S)
+
+    def _not_startable(self, commit: str) -> dict[str, str]:
+        """Tasks that could not start from this very commit: they would fail the same way again."""
+        return {task: reason for task, (seen, reason) in self._refused.items() if seen == commit}
 
     def _free_places(self) -> int:
         if self._stopping.is_set():
@@ -168,6 +188,8 @@ class Runner:
             active = self._starter.start(reader, ready)
         except GitmemError as error:
             self._trouble(error, task=ready.task.id)
+            if not isinstance(error, TRANSIENT):
+                self._refused[ready.task.id] = (reader.commit, error.message)
             return
         if active is None:
             return
@@ -209,7 +231,7 @@ class Runner:
 
     def _wait(self) -> None:
         """Until there is reason for a tick: time, an agent's end, or a true change in the workspace."""
-        deadline = time.monotonic() + self._wake_s
+        deadline = min(self._deadline, time.monotonic() + self._wake_s)
         while not self._stopping.is_set() and (left := deadline - time.monotonic()) > 0:
             ended = False
             mails = list(self._mail.wait(left))
@@ -240,9 +262,16 @@ class Runner:
         for ending in endings:
             try:
                 self._end_one(reader, ending)
-            except GitmemError as error:  # it is kept and tried again: a result is never lost
+            except TRANSIENT as error:  # it is kept and tried again: a result is never lost
                 self._trouble(error, task=ending.attempt.task.id)
                 self._endings.append(ending)
+            except GitmemError as error:  # it would fail for ever: say so in the record instead
+                self._trouble(error, task=ending.attempt.task.id)
+                if ending.finished.verdict.reason is not Reason.INVALID_OUTPUT:
+                    self._endings.append(undeliverable(ending, error.message))
+                else:
+                    self._refused[ending.attempt.task.id] = (reader.commit, error.message)
+                    claims.release(self.workspace.git, ending.attempt.claim)
 
     def _end_one(self, reader: Reader, ending: Ending) -> None:
         if is_cancelled(ending) and self._stopping.is_set():
@@ -294,6 +323,6 @@ class Runner:
             )
 
     def _trouble(self, error: GitmemError, task: str | None = None) -> None:
-        self._troubled = True
+        self._troubled = self._troubled or isinstance(error, TRANSIENT)
         fields = {"message": error.message, "hint": error.hint, "kind": error.kind, "task": task}
         self.tell(Notice("warning", {k: v for k, v in fields.items() if v}))

@@ -8,6 +8,7 @@ from typing import Any
 
 from gitmem.core.access import item_of, landing
 from gitmem.core.ids import Entropy, bare_id, new_id
+from gitmem.core.judge import Said
 from gitmem.core.layout import comment_path, issue_path, skill_path, slug
 from gitmem.core.policy import Policy
 from gitmem.core.record import Kind, Record, mapping, text, texts
@@ -81,8 +82,11 @@ def _comments(ended: Ended, entropy: Entropy) -> Iterator[Product]:
         kind = note.fields.get("kind")
         kind = kind if kind in COMMENT_KINDS else "comment"
         yield comment(ended, note.body, entropy, author=author, kind=kind, order=order)
-    if not notes and ended.answer:
-        yield comment(ended, ended.answer, entropy, author=author, kind="comment")
+    blocked = ended.facts(must_wait=False).said is Said.BLOCKED
+    asked = any(note.fields.get("kind") in {"question", "blocker"} for note in notes)
+    if ended.answer and (not notes or (blocked and not asked)):
+        kind = "question" if blocked else "comment"
+        yield comment(ended, ended.answer, entropy, author=author, kind=kind, order=len(notes))
 
 
 def _issue(ended: Ended, note: Note, entropy: Entropy) -> Product:
@@ -102,6 +106,7 @@ def _issue(ended: Ended, note: Note, entropy: Entropy) -> Product:
         "context_refs": sorted(texts(wishes.get("context_refs"))),
         "acceptance_criteria": list(texts(wishes.get("acceptance_criteria"))),
         "repo": None,
+        "touches": [],
         "project": ended.attempt.issue.project,
         "sensitivity": ended.attempt.issue.sensitivity,
         "allowed": list(ended.attempt.issue.allowed),

@@ -6,7 +6,7 @@ back to the queue. Nothing here deletes anything of anybody's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from gitmem.agents import processes
@@ -15,10 +15,10 @@ from gitmem.agents.registry import adapter_named
 from gitmem.core.clock import Clock, stamp
 from gitmem.core.dispatch import agent_name
 from gitmem.core.errors import GitmemError
-from gitmem.core.ids import Actor, Entropy, Ref
+from gitmem.core.ids import Actor, ActorKind, Entropy, Ref
 from gitmem.core.model import Task
 from gitmem.core.record import Kind, Severity, text
-from gitmem.core.states import Reason
+from gitmem.core.states import Reason, TaskState
 from gitmem.ops.check_fix import fix
 from gitmem.runner import rundir
 from gitmem.runner.active import Finished, load_verdict
@@ -26,7 +26,7 @@ from gitmem.runner.ended import Attempt
 from gitmem.runner.eventlog import read_events
 from gitmem.runner.pin import read_manifest
 from gitmem.runner.rundir import RunDir
-from gitmem.store import claims
+from gitmem.store import claims, document, schema
 from gitmem.store.change import Change
 from gitmem.store.claims import Claim
 from gitmem.store.reader import Reader
@@ -34,6 +34,7 @@ from gitmem.store.workspace import Workspace
 
 # A program that outlived its runner gets as long to end as one that is cancelled.
 STOP_GRACE_S = 5.0
+SYSTEM = Actor(ActorKind.SYSTEM, "runner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,74 @@ class Lost:
     finished: Finished
 
 
-def adopt(workspace: Workspace, reader: Reader, actor: Actor, now: Clock, trace: str) -> list[str]:
+def invalid_tasks(reader: Reader) -> dict[str, str]:
+    """Task id → what is wrong with its file, for files in the queue that break the format.
+
+    Only uncommitted ones are judged by the schema: what is committed went through it.
+    """
+    found = {}
+    for task in reader.tasks():
+        if task.uncommitted:
+            parsed = document.parse(reader.data(task.path), task.path, whole_yaml=True)
+            problems = [*parsed.problems, *schema.problems(Kind.TASK, parsed, task.path)]
+            error = next((p for p in problems if p.severity is Severity.ERROR), None)
+            if error is not None:
+                found[task.id] = f"{task.path}:{error.line}: {error.message}"
+    return found
+
+
+def adopt(
+    workspace: Workspace, reader: Reader, invalid: Collection[str], actor: Actor, now: Clock, trace: str
+) -> list[str]:
     """Commit what was dropped into the queue by hand, as it stands; returns the task ids."""
-    tasks = [task for task in reader.tasks() if task.uncommitted and not _is_broken(reader, task.path)]
+    tasks = [task for task in reader.tasks() if task.uncommitted and task.id not in invalid]
     fresh = [task for task in tasks if not _committed(workspace, reader.commit, task.path)]
     if not fresh:
         return []
     change = Change(workspace, actor=actor, action="queue.add", now=now(), trace=trace)
     for task in fresh:
         change.edit(task.path, bytes)
-    refs = [ref for task in fresh for ref in (Ref("issue", task.issue), Ref("task", task.id))]
+    refs = [ref for task in fresh for ref in (Ref("issue", _issue_id(reader, task)), Ref("task", task.id))]
     named = fresh[0].id if len(fresh) == 1 else f"{len(fresh)} tasks"
     change.commit(f"queue: {named}, dropped by hand", refs=refs)
     return [task.id for task in fresh]
+
+
+def _issue_id(reader: Reader, task: Task) -> str:
+    """The id of a task's issue, which the file may shorten."""
+    try:
+        return reader.issue(task.issue).id
+    except GitmemError:
+        return task.issue
+
+
+def answer_waiting(workspace: Workspace, reader: Reader, now: Clock, trace: str) -> list[str]:
+    """Put tasks that wait for a person back into the queue once one has answered; returns their ids.
+
+    An answer is a member's comment since the last run that no run has been given.
+    """
+    change = Change(workspace, actor=SYSTEM, action="queue.answered", now=now(), trace=trace)
+    answered = [task for task in reader.tasks() if task.state is TaskState.WAITING and _answers(reader, task)]
+    for task in answered:
+        change.edit(task.path, _requeued(task.path))
+    if answered:
+        refs = [ref for task in answered for ref in (Ref("issue", task.issue), Ref("task", task.id))]
+        named = answered[0].id if len(answered) == 1 else f"{len(answered)} tasks"
+        change.commit(f"queue: {named}, answered by a person", refs=refs)
+    return [task.id for task in answered]
+
+
+def _answers(reader: Reader, task: Task) -> bool:
+    last = next(iter(reader.runs(task=task.id, limit=1)), None)
+    since = (last.started if last else None) or ""
+    return any(
+        comment.author.startswith("member:") and comment.created >= since and comment.id not in task.delivered
+        for comment in reader.comments(task.issue)
+    )
+
+
+def _requeued(path: str) -> Callable[[bytes], bytes]:
+    return lambda data: document.edit(data, path, {"state": "queued", "trigger": "reply"})
 
 
 def _is_broken(reader: Reader, path: str) -> bool:

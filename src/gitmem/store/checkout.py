@@ -228,15 +228,15 @@ def _take(lock: Path) -> None:
             time.sleep(0.005)
         except OSError as error:
             raise _cannot_lock(lock, error) from error
-        try:
-            os.write(handle, LOCK_MARK)
-        except OSError as error:
-            lock.unlink()
-            raise _cannot_lock(lock, error) from error
         else:
-            return
-        finally:
-            os.close(handle)
+            break
+    try:
+        os.write(handle, LOCK_MARK)
+    except OSError as error:
+        lock.unlink()
+        raise _cannot_lock(lock, error) from error
+    finally:
+        os.close(handle)
 
 
 def _cannot_lock(lock: Path, error: OSError) -> StorageError:
