@@ -37,8 +37,8 @@ SHAPES = {
     "and writing verbs add `body acceptance_criteria context_refs comments`",
     "comment": "`id issue author created kind reply_to body path`",
     "task": "`id issue agent state attempt priority trigger path`",
-    "run": "`id task issue agent outcome reason branch produced usage session_id snapshot duration_s path`; "
-    "`view` adds `commit body`",
+    "run": "`id task issue agent outcome reason commit branch produced usage session_id snapshot "
+    "duration_s path`; `view` adds `body`",
     "skill": "`name description status path attached_to`",
     "agent": "`name adapter model command skills role budget path`",
     "member": "`handle emails role path`",

@@ -131,6 +131,19 @@ def test_json_of_a_run_has_the_keys_that_others_build_on(cli: Cli, issue: str, r
     assert cli.json("runs", "list", "--task", "task:t1", "--agent", "claude")[0]["usage"]["input"] == 1200
 
 
+def test_lists_of_runs_name_the_commit_that_delivered_each(cli: Cli, issue: str, run: str) -> None:
+    delivery = git(cli.folder, "rev-parse", "HEAD").strip()
+    changed = RUN.format(issue=issue)
+    put(cli.folder, "runs/2026-11/9d0k3v7p.md", changed.replace("Final", "Corrected final"))
+    fresh = changed.replace(run, "9d0k3v7q").replace("22:01:30", "22:02:30")
+    put(cli.folder, "runs/2026-12/9d0k3v7q.md", fresh, commit=False)
+    wanted = {run: delivery, "9d0k3v7q": None}
+    assert {r["id"]: r["commit"] for r in cli.json("runs", "list")} == wanted
+    past = cli.json("status", "--since", "2026-11-30T00:00:00Z")["since"]
+    assert {r["id"]: r["commit"] for r in past["runs"]} == wanted
+    assert cli.json("runs", "view", run)["commit"] == delivery
+
+
 def test_show_takes_an_id_a_prefix_a_reference_or_a_path_of_any_kind(cli: Cli, issue: str, run: str) -> None:
     comment = cli.ok("issue", "comment", issue, "-b", "Hello").id
     put(cli.folder, "knowledge/workspace/clock.md", "---\nkind: fact\nabout: clocks\n---\nThey drift.\n")

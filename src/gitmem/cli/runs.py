@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -14,7 +14,7 @@ from gitmem.core.ids import bare_id
 from gitmem.core.model import Run
 from gitmem.core.record import Kind
 from gitmem.core.states import Outcome
-from gitmem.store.history import events
+from gitmem.store.introductions import added_by
 
 
 @command(
@@ -40,7 +40,13 @@ def list_(
     if outcome:
         found = [run for run in found if run.outcome == outcome]
     shown = cut(app, app.view.keep(Kind.RUN, found, wanted), limit)
-    app.console.many(shown, views.RUNS, views.run)
+    delivered = delivered_by(app, shown) if app.console.json else {}
+    app.console.many(shown, views.RUNS, lambda run: views.run(run, delivered))
+
+
+def delivered_by(app: App, runs: Sequence[Run]) -> Mapping[str, str]:
+    """Path of a run's record → the commit that delivered it."""
+    return added_by(app.workspace.git, [run.path for run in runs], app.reader.commit)
 
 
 @command("view", "gitmem runs view 9d0k3v7p")
@@ -54,8 +60,7 @@ def view(app: App, run: str) -> None:
 def show(app: App, path: str) -> None:
     """Print the run at `path`, which the caller may read."""
     run = app.reader.run(path)
-    first = list(events(app.workspace, path=path))[-1:]
-    shape = {**views.run(run), "commit": first[0].commit if first else None}
+    shape = views.run(run, delivered_by(app, [run]))
     if app.console.json:
         app.console.emit({**shape, "body": run.body})
     else:

@@ -10,6 +10,7 @@ from gitmem.cli import views
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.console import Style
 from gitmem.cli.group import command
+from gitmem.cli.runs import delivered_by
 from gitmem.cli.times import parse_since
 from gitmem.core.clock import stamp
 from gitmem.core.states import TaskState
@@ -28,7 +29,7 @@ def status(app: App, since: str | None) -> None:
     if app.console.json:
         shape = _shape(now)
         if past and start:
-            shape["since"] = {"time": stamp(start), **_past_shape(past)}
+            shape["since"] = {"time": stamp(start), **_past_shape(app, past)}
         app.console.emit(shape)
         return
     if past and start:
@@ -55,9 +56,10 @@ def _shape(now: Status) -> dict[str, Any]:
     }
 
 
-def _past_shape(past: Meanwhile) -> dict[str, Any]:
+def _past_shape(app: App, past: Meanwhile) -> dict[str, Any]:
+    delivered = delivered_by(app, past.runs)
     return {
-        "runs": [views.run(run) for run in past.runs],
+        "runs": [views.run(run, delivered) for run in past.runs],
         "outcomes": dict(past.outcomes),
         "spent": past.spent,
         "commits": past.commits,

@@ -81,8 +81,8 @@ def task(one: Task) -> dict[str, Any]:
     }
 
 
-def run(one: Run) -> dict[str, Any]:
-    """A run as its record has it; `commit` is the delivery that added the record, told by the caller."""
+def run(one: Run, delivered: Mapping[str, str]) -> dict[str, Any]:
+    """A run as its record has it; `delivered` tells by path which commit added the record."""
     return {
         **dict(one.fields),
         "id": one.id,
@@ -91,6 +91,7 @@ def run(one: Run) -> dict[str, Any]:
         "agent": one.agent,
         "outcome": str(one.outcome),
         "reason": one.reason,
+        "commit": delivered.get(one.path),
         "started": one.started,
         "ended": one.ended,
         "duration_s": duration_s(one),

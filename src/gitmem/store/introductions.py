@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitError
@@ -35,6 +35,18 @@ def introductions(git: Git, known: Mapping[str, str], since: str | None, tip: st
     return found
 
 
+def added_by(git: Git, paths: Iterable[str], tip: str) -> dict[str, str]:
+    """Path → the latest commit reachable from `tip` that added it, in one walk over the files' folders.
+
+    Paths that no commit added, uncommitted ones among them, are left out.
+    """
+    wanted = dict.fromkeys(paths, "")
+    folders = sorted({path.rpartition("/")[0] for path in wanted})
+    if folders:
+        _take_later(wanted, git, tip, set(wanted), [f":(top,literal){folder}" for folder in folders])
+    return {path: told.rpartition(" ")[2] for path, told in wanted.items() if told}
+
+
 def _is_ancestor(git: Git, old: str, new: str) -> bool:
     try:
         git.run("merge-base", "--is-ancestor", old, new)
@@ -43,18 +55,24 @@ def _is_ancestor(git: Git, old: str, new: str) -> bool:
     return True
 
 
-def _take_later(found: dict[str, str], git: Git, revisions: str, wanted: Collection[str]) -> None:
-    for told, path in _additions(git, revisions):
+def _take_later(
+    found: dict[str, str],
+    git: Git,
+    revisions: str,
+    wanted: Collection[str],
+    folders: Sequence[str] = RECORD_FOLDERS,
+) -> None:
+    for told, path in _additions(git, revisions, folders):
         if path in wanted and told > found[path]:
             found[path] = told
 
 
-def _additions(git: Git, revisions: str) -> Iterator[tuple[str, str]]:
-    """(time and commit, path) of every addition of a file in a record folder."""
+def _additions(git: Git, revisions: str, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(time and commit, path) of every addition of a file in one of the folders."""
     out = git.run(
         "-c", "log.showRoot=true", "log", "--full-history", "--diff-filter=A", "--no-renames", "--name-only",
         "--no-show-signature", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", f"--format={_MARK}%cd %H", "-z",
-        revisions, "--", *RECORD_FOLDERS, env={"TZ": "UTC"},
+        revisions, "--", *folders, env={"TZ": "UTC"},
     )  # fmt: skip
     told = ""
     for item in out.decode("utf-8", "surrogateescape").split("\0"):
