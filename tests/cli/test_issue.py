@@ -284,3 +284,27 @@ def test_what_is_done_inside_a_run_is_signed_by_its_agent(
     message = git(cli.folder, "log", "-1", "--format=%an%n%B")
     assert message.startswith("claude\n")
     assert "Gitmem-Trace: 4bf92f3577b34da6a3ce929d0e0e4736" in message
+
+
+BROKEN = "---\ntitle: Torn\nstatus: bogus\nlabels: 5\n---\n"
+UNREADABLE = "---\ntitle: [x\n---\n"
+
+
+def test_a_broken_issue_is_listed_with_its_problems(cli: Cli, issue: str) -> None:
+    put(cli.folder, "issues/torn.md", BROKEN)
+    put(cli.folder, "issues/unreadable.md", UNREADABLE)
+    listed = {one["path"]: one["problems"] for one in cli.json("issue", "list")}
+    assert [p["code"] for p in listed.pop("issues/torn.md")] == ["unknown-value", "wrong-type"]
+    assert [p["code"] for p in listed.pop("issues/unreadable.md")] == ["yaml-unclosed"]
+    assert list(listed.values()) == [[]]
+    told = cli.ok("issue", "list", "-q").err
+    assert told == "warning: 2 of them cannot be read as written; `gitmem check` tells what is wrong\n"
+
+
+def test_a_broken_issue_is_viewed_with_its_problems(cli: Cli, issue: str) -> None:
+    put(cli.folder, "issues/torn.md", BROKEN)
+    assert len(cli.json("issue", "view", "issues/torn.md")["problems"]) == 2
+    told = cli.ok("issue", "view", "issues/torn.md").err
+    assert "status is bogus, which is read as todo; `gitmem check issues/torn.md`" in told
+    assert cli.json("issue", "view", issue)["problems"] == []
+    assert cli.ok("issue", "view", issue).err == ""

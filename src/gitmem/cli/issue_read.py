@@ -8,7 +8,8 @@ from gitmem.cli import views
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.group import choice, command
 from gitmem.cli.limits import cut, limit_option
-from gitmem.core.record import Kind
+from gitmem.core.model import Issue
+from gitmem.core.record import Kind, Severity
 from gitmem.core.states import OPEN_STATUSES, IssueStatus
 
 
@@ -46,6 +47,13 @@ def list_(
     )
     shown = cut(app, app.view.keep(Kind.ISSUE, found, wanted), limit)
     app.console.many(shown, views.ISSUES, views.issue)
+    broken = sum(_is_broken(issue) for issue in shown)
+    if broken and not app.console.json:
+        app.console.warn(f"{broken} of them cannot be read as written; `gitmem check` tells what is wrong")
+
+
+def _is_broken(issue: Issue) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in issue.problems)
 
 
 @command("view", "gitmem issue view 7k3q9d2m", "gitmem issue view 7k3q --json")
@@ -69,7 +77,9 @@ def show(app: App, path: str) -> None:
         app.console.emit(views.issue_whole(issue, comments))
         return
     shape = views.issue_whole(issue, comments)
-    app.console.card(views.pairs(shape, without=("body", "comments", "uncommitted")), issue.body)
+    app.console.card(views.pairs(shape, without=("body", "comments", "uncommitted", "problems")), issue.body)
     for comment in comments:
         app.console.text(f"\n-- {comment.author}, {comment.created}, {comment.kind} {comment.id}")
         app.console.text(comment.body.strip("\n"))
+    for problem in issue.problems:
+        app.console.warn(f"{problem.message}; `gitmem check {path}`")

@@ -33,6 +33,7 @@ def issue(one: Issue) -> dict[str, Any]:
         "created": one.created,
         "created_by": one.created_by,
         "uncommitted": one.uncommitted,
+        "problems": [problem(found) for found in one.problems],
     }
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gitmem.core.ids import bare_id
-from gitmem.core.record import Record, enum_or, integer, mapping, text, texts
+from gitmem.core.record import Problem, Record, Severity, enum_or, integer, mapping, text, texts
 from gitmem.core.states import IssueStatus, Outcome, Priority, TaskState, Trigger
 
 
@@ -44,6 +44,7 @@ class Issue(NamedTuple):
     created: str | None
     created_by: str | None
     uncommitted: bool = False
+    problems: tuple[Problem, ...] = ()
 
 
 def issue_of(record: Record) -> Issue:
@@ -72,6 +73,27 @@ def issue_of(record: Record) -> Issue:
         created_by=text(fields.get("created_by")),
         uncommitted=record.uncommitted,
     )
+
+
+_ISSUE_WORDS = {"status": (IssueStatus, IssueStatus.TODO), "priority": (Priority, Priority.NONE)}
+_ISSUE_TEXTS = ("title", "assignee", "parent", "project", "sensitivity", "created", "created_by")
+_ISSUE_LISTS = ("labels", "blocked_by", "context_refs", "repo", "touches", "allowed")
+
+
+def misread_keys(record: Record) -> tuple[Problem, ...]:
+    """Where `issue_of` takes a default for what the file says; `gitmem check` knows the lines and more."""
+    found = []
+    for key, (kind, default) in _ISSUE_WORDS.items():
+        value = record.fields.get(key)
+        if value not in (None, *kind):
+            found.append(("unknown-value", f"{key} is {str(value)[:60]}, which is read as {default}"))
+    for key in (*_ISSUE_TEXTS, *_ISSUE_LISTS):
+        value = record.fields.get(key)
+        items = value if isinstance(value, list) and key in _ISSUE_LISTS else [value]
+        if value is not None and not all(isinstance(item, str) for item in items):
+            found.append(("wrong-type", f"{key} is {str(value)[:60]}, which is not text and not read"))
+    hint = f"gitmem check {record.path}"
+    return tuple(Problem(record.path, 0, 0, Severity.ERROR, code, words, hint) for code, words in found)
 
 
 def _criteria(value: Any) -> tuple[Criterion, ...]:

@@ -68,5 +68,5 @@ def to_problems(path: str, said: str) -> list[Problem]:
     """The problems of a row."""
     return [
         Problem(path, line, column, Severity(severity), code, message, hint)
-        for line, column, severity, code, message, hint in json.loads(said or "[]")
+        for line, column, severity, code, message, hint in (json.loads(said) if said else ())
     ]

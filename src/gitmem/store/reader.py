@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Among so many known names the nearest to a misspelt one are looked for.
 _KNOWN_MAX = 500
 _CANDIDATES_MAX = 50
+_LIVE = "WHERE live AND"
 _ANY = "SELECT 1 FROM doc WHERE kind = ? AND live LIMIT 1"
 
 
@@ -187,9 +188,7 @@ class Reader:
             where.append("instr(casefold(id || ' ' || name || labels || body), ?)")
             values.append(word)
         order = f"ORDER BY rank, created, id, path LIMIT {-1 if limit is None else limit}"
-        return [
-            _issue(record, name) for record, name in self._named(f"{' AND '.join(where)} {order}", values)
-        ]
+        return self._issues(f"{' AND '.join(where)} {order}", values)
 
     def count_issues(self, statuses: Collection[IssueStatus]) -> int:
         """How many issues have one of the statuses, without reading them."""
@@ -197,10 +196,7 @@ class Reader:
         return int(self._rows(f"SELECT count(*) FROM doc WHERE {where}", sorted(statuses))[0][0])
 
     def issue(self, text: str) -> Issue:
-        record = self.record(Kind.ISSUE, text)
-        return _issue(
-            record, self._rows("SELECT name FROM doc WHERE live AND path = ?", (record.path,))[0][0]
-        )
+        return self._issues("path = ?", (self.record(Kind.ISSUE, text).path,))[0]
 
     def comments(self, issue_id: str) -> list[Comment]:
         """The comments on an issue, oldest first."""
@@ -283,14 +279,19 @@ class Reader:
         return self._index.read(lambda db: db.execute(sql, values).fetchall())
 
     def _records(self, condition: str, values: Sequence[Any]) -> list[Record]:
-        return [record for record, _ in self._named(condition, values)]
+        """The live records that fulfil `condition`."""
 
-    def _named(self, condition: str, values: Sequence[Any]) -> list[tuple[Record, str]]:
-        """The live records that fulfil `condition`, each with its name column."""
+        def ask(db: sqlite3.Connection) -> list[Record]:
+            return [to_record(r) for r in db.execute(f"SELECT {RECORD} FROM doc {_LIVE} {condition}", values)]
 
-        def ask(db: sqlite3.Connection) -> list[tuple[Record, str]]:
-            rows = db.execute(f"SELECT {RECORD}, name FROM doc WHERE live AND {condition}", values)
-            return [(to_record(row[:-1]), row[-1]) for row in rows]
+        return self._index.read(ask)
+
+    def _issues(self, condition: str, values: Sequence[Any]) -> list[Issue]:
+        """The live issues that fulfil `condition`."""
+
+        def ask(db: sqlite3.Connection) -> list[Issue]:
+            rows = db.execute(f"SELECT {RECORD}, name, problems FROM doc {_LIVE} {condition}", values)
+            return [_issue(to_record(row[:-2]), *row[-2:]) for row in rows]
 
         return self._index.read(ask)
 
@@ -303,10 +304,12 @@ def _limit(limit: int | None) -> int:
     return -1 if limit is None else limit
 
 
-def _issue(record: Record, name: str) -> Issue:
+def _issue(record: Record, name: str, problems: str) -> Issue:
     """A file without title or heading has its name's words for a title."""
     issue = model.issue_of(record)
-    return issue._replace(title=name) if issue.title == issue.id and name else issue
+    title = name if issue.title == issue.id and name else issue.title
+    found = (*to_problems(record.path, problems), *model.misread_keys(record))
+    return issue._replace(title=title, problems=found) if found or title != issue.title else issue
 
 
 def _only(found: list[Record], text: str, kind: Kind | None) -> Record:
