@@ -262,3 +262,17 @@ def test_doctor_works_without_a_workspace_and_an_identity(cli: Cli, tmp_path: Pa
     assert result.code == 1
     assert "gitmem init" in next(c["cure"] for c in result.json if c["name"] == "workspace")
     assert checks(cli)["identity"]["status"] == "error"
+
+
+@pytest.mark.parametrize("words", ["queue list", "skill list", "agent list", "member list", "issue list"])
+def test_every_list_takes_a_limit_and_says_what_it_leaves_out(cli: Cli, words: str) -> None:
+    for name in ("one-skill", "other-skill"):
+        cli.ok("skill", "create", name, "--description", DESCRIPTION, "-b", "Do.")
+        cli.ok("member", "create", name)
+        cli.ok("issue", "create", name, "--assign", "claude", "--queue")
+    shown = cli.ok(*words.split(), "-L", "1")
+    assert len(shown.rows) == 1
+    assert "only the first 1 are shown; -L 0 shows all" in shown.err
+    whole = cli.ok(*words.split(), "-L", "0")
+    assert len(whole.rows) > 1
+    assert "only the first" not in whole.err

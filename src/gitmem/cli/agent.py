@@ -9,6 +9,7 @@ from gitmem.cli import views
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.body import body_options, read_body
 from gitmem.cli.group import command
+from gitmem.cli.limits import cut, limit_option
 from gitmem.cli.written import written
 from gitmem.core.record import Kind
 from gitmem.ops import people
@@ -63,10 +64,12 @@ def create(
 
 
 @command("list", "gitmem agent list", "gitmem agent list --json")
+@limit_option
 @pass_app
-def list_(app: App) -> None:
+def list_(app: App, limit: int) -> None:
     """List agents."""
-    app.console.many(app.view.keep(Kind.AGENT, app.reader.agents()), views.AGENTS, views.agent)
+    found = app.view.keep(Kind.AGENT, app.reader.agents())
+    app.console.many(cut(app, found, limit), views.AGENTS, views.agent)
 
 
 @command("view", "gitmem agent view claude")

@@ -29,7 +29,7 @@ def limit_option(function: F) -> F:
 
 
 def cut(app: App, items: Sequence[T], limit: int) -> Sequence[T]:
-    """The first `limit` of items that were asked for with one more than that."""
+    """The first `limit` of items, of which at least one more was asked for."""
     if limit and len(items) > limit:
         app.console.say(f"only the first {limit} are shown; -L 0 shows all")
         return items[:limit]

@@ -8,6 +8,7 @@ from gitmem.cli import views
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.body import body_options, read_body
 from gitmem.cli.group import command
+from gitmem.cli.limits import cut, limit_option
 from gitmem.cli.written import written
 from gitmem.core.record import Kind
 from gitmem.ops import people
@@ -46,10 +47,12 @@ def create(
 
 
 @command("list", "gitmem member list")
+@limit_option
 @pass_app
-def list_(app: App) -> None:
+def list_(app: App, limit: int) -> None:
     """List people."""
-    app.console.many(app.view.keep(Kind.MEMBER, app.reader.members()), views.MEMBERS, views.member)
+    found = app.view.keep(Kind.MEMBER, app.reader.members())
+    app.console.many(cut(app, found, limit), views.MEMBERS, views.member)
 
 
 @command("view", "gitmem member view ana")

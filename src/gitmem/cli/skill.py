@@ -8,6 +8,7 @@ from gitmem.cli import views
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.body import body_options, read_body
 from gitmem.cli.group import command
+from gitmem.cli.limits import cut, limit_option
 from gitmem.cli.problems import report
 from gitmem.cli.written import written, written_many
 from gitmem.core.record import Kind, Problem
@@ -39,8 +40,9 @@ def create(
 @command("list", "gitmem skill list", "gitmem skill list --agent claude --json")
 @click.option("--agent", metavar="NAME", help="Only skills that this agent is given.")
 @click.option("-s", "--status", metavar="STATUS", help="Only skills with this status.")
+@limit_option
 @pass_app
-def list_(app: App, agent: str | None, status: str | None) -> None:
+def list_(app: App, agent: str | None, status: str | None, limit: int) -> None:
     """List skills."""
     attached = skills.attached_to(app.reader.agents())
     found = app.view.keep(Kind.SKILL, app.reader.skills())
@@ -49,7 +51,7 @@ def list_(app: App, agent: str | None, status: str | None) -> None:
         found = [skill for skill in found if name in attached.get(skill.name, ())]
     if status:
         found = [skill for skill in found if skill.status == status]
-    app.console.many(found, views.SKILLS, lambda skill: views.skill(skill, attached))
+    app.console.many(cut(app, found, limit), views.SKILLS, lambda skill: views.skill(skill, attached))
 
 
 @command("view", "gitmem skill view retry-login")
