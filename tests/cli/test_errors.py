@@ -134,3 +134,37 @@ def test_no_hint_in_the_source_destroys_anything() -> None:
     for file in (*source.glob("cli/*.py"), *source.glob("ops/*.py"), *source.glob("store/*.py")):
         text = file.read_text()
         assert not [word for word in forbidden if word in text], file
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("issue view zzzzzzzz", "gitmem issue list -s all"),
+        ("queue view zzzzzzzz", "gitmem queue list"),
+        ("runs view zzzzzzzz", "gitmem runs list"),
+        ("skill view zzzzzzzz", "gitmem skill list"),
+        ("agent view zzzzzzzz", "there are claude, codex"),
+        ("agent view laude", "did you mean claude?"),
+        ("member view zzzzzzzz", "there is ana"),
+        ("agent create zzzzzzzz", "there are claude, codex, command, runbook"),
+        ("show zzzzzzzz", "<kind>:<name>"),
+        ("issue create x --assign zzzzzzzz", "there are ana, claude, codex"),
+        ("issue create x --repo zzzzzzzz", "gitmem.yaml lists the repositories"),
+    ],
+)
+def test_what_is_not_found_comes_with_the_nearest_or_the_way_to_all(cli: Cli, words: str, hint: str) -> None:
+    failed = cli(*words.split(), "--json")
+    assert (failed.code, failed.error["kind"]) == (1, "not_found")
+    assert hint in failed.error["hint"]
+
+
+def test_a_missing_argument_keeps_its_name(cli: Cli) -> None:
+    assert cli("issue", "view").err.startswith("error: ISSUE is missing\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "near"), [("--lable", "--label"), ("--stat", "--status"), ("--latest", None), ("--by", None)]
+)
+def test_an_unknown_option_is_answered_only_with_a_near_one(cli: Cli, option: str, near: str | None) -> None:
+    hint = cli("issue", "list", option, "x", "--json").error["hint"]
+    assert hint == (f"did you mean {near}?" if near else "gitmem issue list --help")

@@ -17,6 +17,7 @@ from gitmem.core.errors import GitmemError
 
 BUG = 3
 INTERRUPTED = 130
+_NEAR_OPTION = 0.7  # `lable` and `label` 0.8, `state` and `status` 0.73, `body` and `by` 0.67
 
 _DISK = {
     errno.ENOSPC: ("the disk is full", "free some space, then run the same command again"),
@@ -60,12 +61,23 @@ def _usage(error: click.UsageError) -> tuple[str, str | None]:
     hint = f"{path} --help"
     if isinstance(error, click.NoSuchOption):
         message = f"{path} has no option {error.option_name}"
-        if error.possibilities:
-            hint = f"did you mean {' or '.join(sorted(error.possibilities))}?"
+        near = [name for name in error.possibilities or () if _is_near(name, error.option_name)]
+        if near:
+            hint = f"did you mean {' or '.join(sorted(near))}?"
     elif isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument):
         message = f"{error.param.make_metavar(error.ctx)} is missing" if error.ctx else message
     message = message.rstrip(".")
+    if message.split(" ")[0].isupper():  # a metavar
+        return message, hint
     return message[:1].lower() + message[1:], hint
+
+
+def _is_near(option: str, typed: str) -> bool:
+    """Click compares the dashes too, and so takes any two short options for alike."""
+    from difflib import SequenceMatcher  # late: 6 ms, only on this path
+
+    left, right = option.lstrip("-"), typed.lstrip("-")
+    return left.startswith(right) or SequenceMatcher(None, left, right).ratio() >= _NEAR_OPTION
 
 
 def report(error: BaseException, console: Console, *, now: datetime, state: Path, argv: Sequence[str]) -> int:

@@ -119,10 +119,32 @@ def match_prefix(prefix: str, candidates: Iterable[str], what: str) -> str:
     raise not_found(what, prefix, names)
 
 
+# What to type to see the names of a kind.
+_LISTED_BY = {
+    "issue": "gitmem issue list -s all",
+    "comment": "gitmem issue view ISSUE shows its comments",
+    "task": "gitmem queue list",
+    "run": "gitmem runs list",
+    "skill": "gitmem skill list",
+    "agent": "gitmem agent list",
+    "member": "gitmem member list",
+    "agent or member": "gitmem agent list and gitmem member list show them",
+    "record": "give an id, the beginning of one, <kind>:<name>, or a path; gitmem issue list -s all",
+    "repository": "gitmem.yaml lists the repositories, and so far none",
+}
+_NAMED_MAX = 8
+
+
 def not_found(what: str, name: str, known: Iterable[str]) -> NotFoundError:
-    """A NotFoundError that offers the nearest known names."""
+    """A NotFoundError that offers the nearest known names, else how to see them all."""
     import difflib  # late: 6 ms, only on this path
 
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    hint = f"did you mean {', '.join(near)}?" if near else None
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if near:
+        hint: str | None = f"did you mean {', '.join(near)}?"
+    elif names and len(names) <= _NAMED_MAX:
+        hint = f"there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
+    else:
+        hint = _LISTED_BY.get(what)
     return NotFoundError(f"no {what} {name!r}", hint, nearest=near)

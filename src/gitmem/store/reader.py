@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Among so many known names the nearest to a misspelt one are looked for.
 _KNOWN_MAX = 500
 _CANDIDATES_MAX = 50
+_NAMED = {Kind.AGENT, Kind.MEMBER, Kind.SKILL, Kind.KNOWLEDGE}
 _LIVE = "WHERE live AND"
 _ANY = "SELECT 1 FROM doc WHERE kind = ? AND live LIMIT 1"
 
@@ -111,10 +112,13 @@ class Reader:
         raise not_found(kind or "record", name, self._known(kind, name))
 
     def _known(self, kind: Kind | None, name: str) -> list[str]:
-        where, values = ("kind = ? AND", [kind.value]) if kind else ("", [])
-        asked = f"SELECT id FROM doc WHERE live AND {where} id LIKE ? ESCAPE '~' LIMIT {_KNOWN_MAX}"
-        start = name[:1].replace("~", "~~").replace("%", "~%").replace("_", "~_")
-        return [id_ for (id_,) in self._rows(asked, (*values, f"{start}%"))]
+        """The ids of a kind; of kinds without names, and so with very many, those with the first letter."""
+        where, values = ("AND kind = ?", [kind.value]) if kind else ("", [])
+        if kind not in _NAMED:
+            where += " AND id LIKE ? ESCAPE '~'"
+            values.append(name[:1].replace("~", "~~").replace("%", "~%").replace("_", "~_") + "%")
+        found = self._rows(f"SELECT id FROM doc WHERE live {where} LIMIT {_KNOWN_MAX}", values)
+        return [id_ for (id_,) in found]
 
     def problems(self) -> list[Problem]:
         """What is wrong with files that could not be read as they should, and ids that are taken twice."""
