@@ -243,6 +243,79 @@ def test_a_credential_is_redacted_and_the_run_goes_to_review(bench: Bench) -> No
     assert bench.status() == "in_review"
 
 
+def test_a_credential_in_an_agents_output_or_in_a_file_name_never_reaches_the_history(bench: Bench) -> None:
+    key = "QYLPMN5HFIQR7XYA"
+    bench.agent("says", f"echo hi > made.txt; printf 'here: AKIA%s\\n' {key}")
+    bench.agent("fails", f"printf 'no AKIA%s\\n' {key} >&2; exit 3")
+    bench.agent(
+        "names",
+        f"mkdir -p .gitmem/outbox/comments; echo x > .gitmem/outbox/comments/AKIA{key}.md; echo y > z",
+    )
+    for name in ("says", "fails", "names"):
+        put(bench.repo, ISSUE, bench.show(ISSUE) + "again\n")
+        bench.queue(name, task=name)
+        bench.once()
+        put(
+            bench.repo,
+            ISSUE,
+            "\n".join(
+                "status: todo" if line.startswith("status:") else line
+                for line in bench.show(ISSUE).splitlines()
+            ),
+        )
+    everything = git(bench.repo, "log", "--format=%B", "-p", "--all", "--", "runs", "comments")
+    assert len(bench.at_tip("runs/")) == 3
+    assert key not in everything.replace(f"AKIA{key}.md; echo y", "")
+    assert "[redacted: AWS Access Key]" in everything
+    outcomes = {bench.fields(path)["agent"]: bench.fields(path)["outcome"] for path in bench.at_tip("runs/")}
+    assert outcomes["says"] == "review"
+
+
+def test_links_that_an_agent_left_never_lead_the_next_run_out_of_its_directory(
+    bench: Bench, tmp_path: Path
+) -> None:
+    mine = put(tmp_path, "mine/outbox/kept.txt", "kept", commit=False)
+    skill = put(tmp_path, "claude/skills/kept/SKILL.md", "kept", commit=False)
+    victim = put(tmp_path, "victim.txt", "kept", commit=False)
+    program = (
+        f"rm -rf .claude .agents .gitmem; ln -s {mine.parent.parent} .gitmem;"
+        f" ln -s {tmp_path}/claude .claude; ln -s {tmp_path}/claude .agents;"
+        f" rm -f .git/info/exclude; ln -s {victim} .git/info/exclude;"
+        f" for f in run.yaml stdout.log stderr.log events.jsonl verdict.json; do rm -f ../$f; ln -s {victim} ../$f; done;"
+        " exit 75"
+    )
+    bench.agent("evil", program)
+    bench.queue("evil")
+    for _ in range(2):
+        bench.once()
+        bench.now += timedelta(hours=1)
+    assert [file.read_text() for file in (mine, skill, victim)] == ["kept"] * 3
+    assert len(bench.at_tip("runs/")) == 2
+
+
+def test_an_agent_that_puts_a_link_or_nothing_in_the_place_of_its_directory_has_not_succeeded(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.agent("leaver", f'd=$(pwd); cd /; rm -rf "$d"; ln -s {tmp_path} "$d"')
+    bench.agent("wiper", 'd=$(pwd); cd /; rm -rf "$d"')
+    for name in ("leaver", "wiper", "leaver"):
+        bench.queue(name, task=name)
+        bench.once()
+    outcomes = [bench.fields(path)["outcome"] for path in bench.at_tip("runs/")]
+    assert outcomes == ["failed"] * 3
+
+
+def test_once_gives_up_and_fails_where_no_run_can_be_prepared(
+    bench: Bench, hermetic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.runner.loop.RETRY_S", 0.01)
+    (hermetic / "runs").write_text("a file in the place of the folder")
+    bench.queue("worker")
+    assert not bench.once().all_well
+    assert bench.claims() == ""
+    assert bench.at_tip("queue/") == ["queue/t1.yaml"]
+
+
 def test_a_skill_that_people_wrote_is_never_changed_by_a_run(bench: Bench) -> None:
     mine = "---\nname: retry-login\n\ndescription: Ours, written by people for the login page.\n---\nMine.\n"
     put(bench.repo, "skills/retry-login/SKILL.md", mine)

@@ -16,7 +16,7 @@ from gitmem.agents.adapter import Adapter, Event, Job, Usage, Verdict
 from gitmem.agents.drive import drive
 from gitmem.core.states import Reason
 from gitmem.runner.ended import Attempt
-from gitmem.runner.rundir import RunDir, fingerprint
+from gitmem.runner.rundir import RunDir, fingerprint, write_unlinked
 
 VERDICT_FILE = "verdict.json"
 
@@ -70,7 +70,8 @@ class Active:
             )
         except Exception as error:  # a fault of ours must end the run, not the runner
             verdict = Verdict(Reason.INTERNAL, f"{type(error).__name__}: {error}")
-        changed = fingerprint(self.place.work) != before
+        after = fingerprint(self.place.work)
+        changed = bool(after) and after != before
         post(Finished(run, verdict, changed))
 
 
@@ -78,7 +79,7 @@ def save_verdict(place: RunDir, finished: Finished) -> None:
     """Keep how the turn ended, so that a crash before the delivery loses nothing."""
     said = {"run": finished.run, "changed": finished.changed, **asdict(finished.verdict)}
     try:
-        (place.path / VERDICT_FILE).write_text(json.dumps(said), encoding="utf-8")
+        write_unlinked(place.path / VERDICT_FILE, json.dumps(said).encode())
     except OSError:
         return  # the delivery itself will say that the disk is full
 

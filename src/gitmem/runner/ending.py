@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gitmem.agents.adapter import Verdict
 from gitmem.core.clock import Clock, stamp
 from gitmem.core.errors import GitmemError
 from gitmem.core.ids import Entropy, Ref
@@ -12,13 +13,15 @@ from gitmem.core.record import Kind, Record
 from gitmem.core.states import IssueStatus, Reason
 from gitmem.memory.access import read_policy
 from gitmem.memory.snapshot import changed_since
-from gitmem.runner import outbox
+from gitmem.runner import outbox, rundir
 from gitmem.runner.active import Finished
 from gitmem.runner.claimfence import TaskGoneError, fence
 from gitmem.runner.delivery import deliver
 from gitmem.runner.ended import Attempt, Delivered, Ended
 from gitmem.runner.handback import Handback, understand
+from gitmem.runner.outbox import Refusal
 from gitmem.runner.rundir import RunDir
+from gitmem.runner.secrets import scrub
 from gitmem.store import claims, document
 from gitmem.store.change import Change
 from gitmem.store.reader import Reader
@@ -37,10 +40,12 @@ class Ending:
 def end(workspace: Workspace, reader: Reader, ending: Ending, now: Clock, entropy: Entropy) -> Delivered:
     """Deliver what the agent handed back. Raises GitmemError where it must be tried again later."""
     attempt = ending.attempt
+    verdict, leaked = _scrubbed(ending.finished.verdict)
+    handback = read_outbox(workspace, ending)
     ended = Ended(
         attempt=attempt,
-        verdict=ending.finished.verdict,
-        handback=read_outbox(workspace, ending),
+        verdict=verdict,
+        handback=replace(handback, redacted=(*handback.redacted, *leaked)),
         changed=ending.finished.changed,
         at=stamp(now()),
         changed_meanwhile=_changed(reader, attempt),
@@ -50,10 +55,19 @@ def end(workspace: Workspace, reader: Reader, ending: Ending, now: Clock, entrop
     return deliver(workspace, ended, read_policy(reader), _existing(reader), path, entropy)
 
 
+def _scrubbed(verdict: Verdict) -> tuple[Verdict, list[str]]:
+    """The verdict without credentials in its words, and which kinds were in them."""
+    text, detail = scrub(verdict.text), scrub(verdict.detail)
+    kinds = dict.fromkeys((*text.kinds, *detail.kinds))
+    return replace(verdict, text=text.text, detail=detail.text), [f"output: {kind}" for kind in kinds]
+
+
 def read_outbox(workspace: Workspace, ending: Ending) -> Handback:
     """The outbox of a turn that ended by the agent's own word; of any other nothing is delivered."""
     if ending.finished.verdict.reason not in {None, Reason.AGENT_FAILED}:
         return Handback()
+    if rundir.leads_out(ending.place):
+        return Handback(refused=(Refusal(".", "a symbolic link stands in the place of the outbox"),))
     return understand(outbox.read(ending.place.outbox, workspace.config.limit("file_bytes")))
 
 

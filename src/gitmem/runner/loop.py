@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 
@@ -44,6 +45,9 @@ TIMER_S = 15.0
 # After a start or delivery that could not be made (the user is in a merge, the disk is full).
 RETRY_S = 2.0
 
+# With `once` somebody waits for us: after so many tries, RETRY_S apart, we end and say so.
+ONCE_TRIES_MAX = 15
+
 # What passes by itself or by what a person does elsewhere; anything else fails the same way again.
 TRANSIENT = (LockedError, StorageError, ConflictError, GitError, IdentityError)
 
@@ -77,6 +81,7 @@ class Runner:
         self._adopted = False
         self._invalid: dict[str, str] = {}
         self._refused: dict[str, tuple[str, str]] = {}
+        self._failures: Counter[str] = Counter()
         self._deadline = time.monotonic() + (options.max_time_s or float("inf"))
 
     def stop(self) -> None:
@@ -91,12 +96,21 @@ class Runner:
             try:
                 while not self._stopping.is_set() and time.monotonic() < self._deadline:
                     idle = self._tick()
+                    if self._is_stuck():
+                        break
                     if idle and self.options.once and not self._troubled:
                         break
                     self._wait()
             finally:
                 self._end_all()
         return self.summary
+
+    def _is_stuck(self) -> bool:
+        """With `once`: nothing but a result that cannot be delivered is left; the next runner will try."""
+        tries = [self._failures[ending.attempt.run] for ending in self._endings]
+        stuck = self.options.once and not self._active and any(n >= ONCE_TRIES_MAX for n in tries)
+        self.summary.gave_up |= stuck
+        return stuck
 
     # -- one tick
 
@@ -188,7 +202,10 @@ class Runner:
             active = self._starter.start(reader, ready)
         except GitmemError as error:
             self._trouble(error, task=ready.task.id)
-            if not isinstance(error, TRANSIENT):
+            self._failures[ready.task.id] += 1
+            given_up = self.options.once and self._failures[ready.task.id] >= ONCE_TRIES_MAX
+            self.summary.gave_up |= given_up
+            if given_up or not isinstance(error, TRANSIENT):
                 self._refused[ready.task.id] = (reader.commit, error.message)
             return
         if active is None:
@@ -265,6 +282,7 @@ class Runner:
             except TRANSIENT as error:  # it is kept and tried again: a result is never lost
                 self._trouble(error, task=ending.attempt.task.id)
                 self._endings.append(ending)
+                self._failures[ending.attempt.run] += 1
             except GitmemError as error:  # it would fail for ever: say so in the record instead
                 self._trouble(error, task=ending.attempt.task.id)
                 if ending.finished.verdict.reason is not Reason.INVALID_OUTPUT:

@@ -37,8 +37,11 @@ class Summary:
     """What a runner has done: run ids by how they ended."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
+    gave_up: bool = False
 
     @property
     def all_well(self) -> bool:
-        """Every run that it ended succeeded or waits for a person."""
-        return all(outcome in {"succeeded", "review", "blocked"} for outcome in self.outcomes.values())
+        """Every run that it ended succeeded or waits for a person, and it could start what it found."""
+        return not self.gave_up and all(
+            outcome in {"succeeded", "review", "blocked"} for outcome in self.outcomes.values()
+        )

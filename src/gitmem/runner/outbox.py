@@ -74,6 +74,8 @@ def _walk(folder: Path) -> Iterator[str]:
 
 
 def _read_one(folder: Path, path: str, file_bytes_max: int) -> OutFile | Refusal:
+    if scrub(path).kinds:
+        return Refusal(scrub(path).text, "a credential stands in its name")
     reason = path_problem(path)
     if reason:
         return Refusal(path, reason)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import StorageError
+from gitmem.core.ids import is_id
 from gitmem.store import document
 from gitmem.store.git_process import run as run_git
 
-LOGS = ("events.jsonl", "stdout.log", "stderr.log", "run.yaml")
+LOGS = ("events.jsonl", "stdout.log", "stderr.log", "run.yaml", "verdict.json")
 OUTBOX = ".gitmem/outbox"
 INBOX = ".gitmem/inbox"
 
@@ -55,34 +56,58 @@ def run_dir(workspace_id: str, issue: str, agent: str) -> RunDir:
 def prepare(place: RunDir, files: Mapping[str, bytes], about: Mapping[str, Any], run_id: str) -> None:
     """Make the directory ready for run `run_id`: old logs aside, our files written, an empty outbox.
 
-    `files` are by path relative to the working directory. Raises StorageError.
+    `files` are by path relative to the working directory. An earlier agent may have left links
+    anywhere in here; they are removed before anything is moved, cleared or written. Raises StorageError.
     """
     try:
+        place.path.mkdir(parents=True, exist_ok=True)
+        _remove_links(place.path, ["work", "past", *(f"work/{name}" for name in (*_OURS, OUTBOX, *_GIT))])
         _set_aside(place)
-        place.work.mkdir(parents=True, exist_ok=True)
+        place.work.mkdir(exist_ok=True)
         _own_repository(place.work)
         _clear(place.work)
         for path, data in files.items():
-            target = _safe_target(place.work, path)
-            target.write_bytes(data)
-            if data.startswith(b"#!"):
-                target.chmod(0o755)
+            _write_work_file(place.work, path, data)
         for folder in (OUTBOX, INBOX):
             (place.work / folder).mkdir(parents=True, exist_ok=True)
-        (place.path / "run.yaml").write_bytes(document.render({"run": run_id, **about}, None))
+        write_unlinked(place.path / "run.yaml", document.render({"run": run_id, **about}, None))
     except OSError as error:
-        raise StorageError(f"cannot prepare {place.path}: {error.strerror}") from error
+        raise StorageError(
+            f"cannot prepare {place.path}: {error.strerror}",
+            "make room there, or set GITMEM_RUNS to another folder",
+        ) from error
 
 
-def _safe_target(work: Path, path: str) -> Path:
-    """Where to write `path`; a link that the agent left on the way is removed, never followed."""
-    target = work
-    for part in path.split("/"):
-        target = target / part
-        if target.is_symlink():
-            target.unlink()
+def _write_work_file(work: Path, path: str, data: bytes) -> None:
+    _remove_links(work, [path])
+    target = work / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    return target
+    target.write_bytes(data)
+    if data.startswith(b"#!"):
+        target.chmod(0o755)
+
+
+def _remove_links(root: Path, paths: Iterable[str]) -> None:
+    """Remove every symbolic link that stands at a path, or on the way to it."""
+    for path in paths:
+        place = root
+        for part in path.split("/"):
+            place = place / part
+            if place.is_symlink():
+                place.unlink()
+
+
+def leads_out(place: RunDir) -> bool:
+    """True where a link stands in the place of the working directory or the outbox."""
+    return any(part.is_symlink() for part in (place.work, place.outbox.parent, place.outbox))
+
+
+def write_unlinked(path: Path, data: bytes) -> None:
+    """Write a file of ours anew; what stands in its place, a link perhaps, goes and is not followed."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
 
 
 def described(place: RunDir) -> dict[str, Any]:
@@ -105,14 +130,19 @@ def find_log(place: RunDir, run_id: str, name: str) -> Path | None:
 def _set_aside(place: RunDir) -> None:
     """Keep the previous run's logs and outbox: what was refused must stay to be found."""
     previous = described(place).get("run")
-    if not isinstance(previous, str) or "/" in previous:
+    if not isinstance(previous, str) or not is_id(previous):
+        for name in LOGS:
+            (place.path / name).unlink(missing_ok=True)
         return
+    _remove_links(place.path, [f"past/{previous}/outbox"])
     shelf = place.path / "past" / previous
     shelf.mkdir(parents=True, exist_ok=True)
     for name in LOGS:
-        if (place.path / name).exists():
+        if (place.path / name).is_symlink():
+            (place.path / name).unlink()
+        elif (place.path / name).exists():
             (place.path / name).replace(shelf / name)
-    if place.outbox.is_dir() and not place.outbox.is_symlink() and any(place.outbox.iterdir()):
+    if place.outbox.is_dir() and any(place.outbox.iterdir()):
         shutil.rmtree(shelf / "outbox", ignore_errors=True)
         place.outbox.rename(shelf / "outbox")
 
@@ -121,13 +151,14 @@ def _set_aside(place: RunDir) -> None:
 _OURS = (".gitmem", ".agents/skills", ".claude/skills")
 
 
+# What we write of git's own.
+_GIT = (".git/info/exclude",)
+
+
 def _clear(work: Path) -> None:
     for name in _OURS:
-        target = work / name
-        if target.is_symlink():
-            target.unlink()
-        elif target.exists():
-            shutil.rmtree(target)
+        if (work / name).exists():
+            shutil.rmtree(work / name)
 
 
 def _own_repository(work: Path) -> None:
@@ -141,7 +172,7 @@ def _own_repository(work: Path) -> None:
 
 
 def exclude(work: Path, names: list[str]) -> None:
-    """Keep our brief out of the agent's repository."""
+    """Keep our brief out of the agent's repository; called after `prepare`, which removes links."""
     file = work / ".git" / "info" / "exclude"
     if not file.parent.is_dir():
         return
@@ -154,9 +185,12 @@ def exclude(work: Path, names: list[str]) -> None:
 def fingerprint(work: Path) -> frozenset[tuple[str, int, int]]:
     """What an agent has made in its working directory: (path, size, mtime) of each such file.
 
-    Two fingerprints that are equal mean that nothing was changed, whatever the agent says.
+    Two fingerprints that are equal mean that nothing was changed, whatever the agent says. One of
+    a directory that is gone, or that a link has replaced, is empty.
     """
-    found = set()
+    found: set[tuple[str, int, int]] = set()
+    if work.is_symlink():
+        return frozenset()
     for top, folders, names in os.walk(work, followlinks=False):
         inside = Path(top)
         if inside == work:
