@@ -275,6 +275,45 @@ def test_an_agent_reads_only_what_the_gate_lets_through(cli: Cli) -> None:
     assert len(cli.json("issue", "list")) == 2
 
 
+@pytest.mark.parametrize("typed", ["agent:claude", "claude"])
+def test_issues_are_listed_by_assignee_typed_or_bare(cli: Cli, issue: str, typed: str) -> None:
+    cli.ok("issue", "assign", issue, "claude")
+    assert [one["id"] for one in cli.json("issue", "list", "--assignee", typed)] == [issue]
+    assert cli.json("issue", "list", "--assignee", "codex") == []
+    cli.ok("issue", "assign", issue, "me")
+    assert [one["id"] for one in cli.json("issue", "list", "--assignee", "me")] == [issue]
+
+
+@pytest.mark.parametrize("typed", ["agent:cluade", "cluade"])
+@pytest.mark.parametrize("words", ["issue list --assignee", "log --actor"])
+def test_a_misspelt_actor_of_a_filter_offers_the_nearest(
+    cli: Cli, issue: str, words: str, typed: str
+) -> None:
+    refused = cli(*words.split(), typed, "--json")
+    assert (refused.code, refused.error["hint"]) == (1, "did you mean claude?")
+
+
+def test_issues_of_an_agent_that_is_gone_are_still_found(cli: Cli) -> None:
+    put(cli.folder, "issues/x.md", "---\ntitle: Left behind\nassignee: agent:gone\n---\n")
+    assert len(cli.json("issue", "list", "--assignee", "agent:gone")) == 1
+
+
+@pytest.mark.parametrize("words", [["issue", "create", "x"], ["issue", "list"]])
+def test_nobody_acts_as_an_agent_or_member_that_is_not_there(cli: Cli, words: list[str]) -> None:
+    before = cli.commits()
+    refused = cli("--as", "agent:cluade", *words, "--json")
+    assert (refused.code, refused.error["kind"]) == (1, "not_found")
+    assert refused.error["hint"] == "did you mean claude?"
+    assert cli("--as", "member:bo", *words).code == 1
+    assert cli.commits() == before
+
+
+def test_the_local_user_may_be_named_without_a_file(cli: Cli) -> None:
+    git(cli.folder, "config", "user.email", "bo@example.org")
+    git(cli.folder, "config", "user.name", "Bo")
+    assert cli.json("--as", "member:bo", "issue", "create", "x")["created_by"] == "member:bo"
+
+
 def test_what_is_done_inside_a_run_is_signed_by_its_agent(
     cli: Cli, issue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

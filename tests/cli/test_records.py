@@ -175,7 +175,11 @@ def test_log_filters(cli: Cli, issue: str) -> None:
     ours = cli.json("log", issue, "-n", "0")
     assert [event["action"] for event in ours] == ["comment.create", "issue.create"]
     assert cli.json("log", cli.json("issue", "view", issue)["path"])[0]["action"] == "comment.create"
-    assert len(cli.json("log", "--actor", "agent:claude")) == 1
+    for actor in ("agent:claude", "claude"):
+        assert len(cli.json("log", "--actor", actor)) == 1
+    assert {event["actor"] for event in cli.json("log", "--actor", "ana")} == {"member:ana"}
+    assert cli.json("log", "--actor", "me") == cli.json("log", "--actor", "member:ana")
+    assert cli.json("log", "--actor", "codex") == []
     assert len(cli.json("log", "--action", "issue.create")) == 2
     assert cli.json("log", "--trace", ours[0]["trace"]) == [ours[0]]
     assert cli.json("log", "--since", "2026-11-30T22:20:00Z", "--action", "issue.create") == []

@@ -12,7 +12,7 @@ import click
 from gitmem.cli.console import Console
 from gitmem.core.clock import Clock
 from gitmem.core.errors import UsageError
-from gitmem.core.ids import Entropy
+from gitmem.core.ids import Actor, Entropy
 
 if TYPE_CHECKING:
     from gitmem.ops.desk import Desk
@@ -67,14 +67,24 @@ class App:
         return self._reader
 
     @property
-    def acting(self) -> str | None:
+    def viewer(self) -> Actor | None:
         """Who was named: by --as, else by the run that this process is part of.
 
         Without the latter an agent's own `gitmem issue comment` would be signed by the person
-        in whose home it works.
+        in whose home it works. Raises UsageError, and NotFoundError for a name that --as misspells.
         """
+        from gitmem.core.ids import parse_actor  # late: `--help` acts as nobody
+
         agent = self.environ.get("GITMEM_AGENT")
-        return self.actor or (f"agent:{agent}" if agent else None)
+        if not self.actor:
+            return parse_actor(f"agent:{agent}") if agent else None
+        from gitmem.ops.identity import who  # late: the person's own lists name nobody
+
+        return who(self.workspace.git, self.reader, self.actor)
+
+    def actor_text(self, text: str) -> str:
+        """An actor as people type it, with `me` as the actor that it stands for."""
+        return str(self.desk().actor) if text == "me" else text
 
     @property
     def view(self) -> View:
@@ -82,12 +92,11 @@ class App:
         if self._view is None:
             from gitmem.ops.view import View  # late: `--help` reads no records
 
-            gate = None
-            if self.acting:
-                from gitmem.core.ids import parse_actor
+            gate, viewer = None, self.viewer
+            if viewer:
                 from gitmem.memory.access import Gate  # late: 5 ms that the person's own lists do not need
 
-                gate = Gate(self.reader, parse_actor(self.acting))
+                gate = Gate(self.reader, viewer)
             self._view = View(self.reader, gate)
         return self._view
 
@@ -108,7 +117,7 @@ class App:
         from gitmem.ops.desk import Desk  # late: reading verbs write nothing
         from gitmem.ops.identity import who
 
-        actor = who(self.workspace.git, self.reader, self.acting)
+        actor = self.viewer or who(self.workspace.git, self.reader, None)
         return Desk(self.workspace, actor, self.now, self.entropy, self.trace)
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ import click
 from gitmem.cli.app import App, pass_app
 from gitmem.cli.console import Column, Style
 from gitmem.cli.group import command
-from gitmem.core.ids import parse_actor
 from gitmem.memory.snapshot import Snapshot
 from gitmem.ops.context import context as assembled
 
@@ -40,7 +39,7 @@ def context(app: App, issue: str, agent: str | None, budget: int | None) -> None
         issue,
         agent=agent,
         budget=budget,
-        viewer=parse_actor(app.acting) if app.acting else None,
+        viewer=app.viewer,
         now=app.now(),
     )
     if app.console.json:

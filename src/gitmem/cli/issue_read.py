@@ -28,7 +28,7 @@ from gitmem.core.states import OPEN_STATUSES, IssueStatus
     help="Only issues with this status; `open` (the default) is all but done and cancelled.",
 )
 @click.option("-l", "--label", "labels", multiple=True, help="Only issues with this label (repeatable).")
-@click.option("--assignee", metavar="ACTOR", help="Only issues given to this agent or member.")
+@click.option("--assignee", metavar="ACTOR", help="Only issues given to this agent or member; `me` is you.")
 @click.option("--search", metavar="WORDS", help="Only issues that hold all these words.")
 @limit_option
 @pass_app
@@ -38,6 +38,7 @@ def list_(
     """List issues, the most urgent first."""
     statuses = {"open": OPEN_STATUSES, "all": None}.get(status, {status})
     wanted = limit + 1 if limit else None
+    assignee = app.actor_text(assignee) if assignee else None
     found = app.reader.issues(
         statuses={IssueStatus(s) for s in statuses} if statuses else None,
         assignee=assignee,
@@ -46,6 +47,10 @@ def list_(
         limit=app.view.within(wanted),
     )
     shown = cut(app, app.view.keep(Kind.ISSUE, found, wanted), limit)
+    if assignee and not found:
+        from gitmem.ops.refs import actor_named  # late: only where the name may be misspelt
+
+        actor_named(app.reader, assignee)
     app.console.many(shown, views.ISSUES, views.issue)
     broken = sum(_is_broken(issue) for issue in shown)
     if broken and not app.console.json:

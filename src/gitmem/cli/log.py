@@ -27,7 +27,7 @@ FOLLOW_EVERY_S = 1.0
     "gitmem log --trace 4bf92f3577b34da6a3ce929d0e0e4736",
 )
 @click.argument("target", required=False, metavar="[REF | PATH]")
-@click.option("--actor", metavar="ACTOR", help="Only what this actor did.")
+@click.option("--actor", metavar="ACTOR", help="Only what this actor did; `me` is you.")
 @click.option("--action", metavar="ACTION", help="Only this action, such as issue.edit.")
 @click.option("--since", metavar="TIME", help="Only since then: 12h, 3d, or an ISO-8601 time.")
 @click.option("--trace", metavar="ID", help="Only what was done under this trace id.")
@@ -58,6 +58,7 @@ def log(
     the action `edit`. The newest stand first, except with --follow.
     """
     start = parse_since(since, app.now()) if since else None
+    actor = app.actor_text(actor) if actor else None
 
     def ask(number: int | None) -> list[Event]:
         found = events.log(

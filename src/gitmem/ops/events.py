@@ -7,7 +7,8 @@ from datetime import datetime
 from itertools import islice
 
 from gitmem.core.errors import NotFoundError
-from gitmem.core.ids import Ref, is_id, parse_ref
+from gitmem.core.ids import ActorKind, Ref, is_id, parse_ref
+from gitmem.ops.refs import actor_named
 from gitmem.ops.view import View
 from gitmem.store.history import Event, events
 from gitmem.store.reader import Reader
@@ -28,19 +29,33 @@ def log(
     """The events that fit, newest first, as they are read.
 
     `target` is a record, a path, or the id or path of what is gone. An agent is told of what it may
-    read. Raises NotFoundError, AmbiguousError.
+    read. `actor` is an actor or the bare name of one. Raises NotFoundError, also for an actor that is
+    not there and did nothing, AmbiguousError.
     """
     ref, path = subject_of(ws, view.reader, target) if target else (None, None)
     found = events(
         ws,
         ref=ref,
         path=path,
-        actor=actor,
         action=action,
         since=since,
     )
+    if actor is not None:
+        found = _by(view.reader, actor, found)
     wanted = (event for event in found if trace in (None, event.trace) and view.may_read_about(event.refs))
     return islice(wanted, limit)
+
+
+def _by(reader: Reader, actor: str, found: Iterator[Event]) -> Iterator[Event]:
+    """What one actor did, who may have no file any more; who did nothing must have one."""
+    names = {actor} if ":" in actor else {f"{kind}:{actor}" for kind in ActorKind}
+    count = 0
+    for event in found:
+        if event.actor in names:
+            count += 1
+            yield event
+    if not count and not actor.startswith("unknown:"):
+        actor_named(reader, actor)
 
 
 def subject_of(ws: Workspace, reader: Reader, target: str) -> tuple[Ref | None, str | None]:

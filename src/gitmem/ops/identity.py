@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gitmem.core.errors import IdentityError
+from gitmem.core.errors import IdentityError, NotFoundError
 from gitmem.core.ids import Actor, ActorKind, parse_actor
 from gitmem.core.layout import slug
 from gitmem.core.model import Member
+from gitmem.ops.refs import actor_named
 from gitmem.store.git import Git, Signature
 from gitmem.store.reader import Reader
 
@@ -17,12 +18,23 @@ NO_IDENTITY_HINT = (
 def who(git: Git, reader: Reader, named: str | None) -> Actor:
     """The acting actor.
 
-    `named` is what `--as` or GITMEM_AS says. Raises UsageError where it is no actor, and
-    IdentityError where git knows no name and address.
+    `named` is what `--as` or GITMEM_AS says. Raises UsageError where it is no actor, NotFoundError
+    where there is no such agent or member, and IdentityError where git knows no name and address.
     """
     if named:
-        return parse_actor(named)
+        return existing(git, reader, parse_actor(named))
     return member_for(signature(git), reader.members())
+
+
+def existing(git: Git, reader: Reader, actor: Actor) -> Actor:
+    """`actor`, if it has a file or is the local user, who needs none. Raises NotFoundError."""
+    try:
+        return actor_named(reader, str(actor))
+    except NotFoundError:
+        me = git.identity()
+        if me is None or actor != member_for(me, reader.members()):
+            raise
+    return actor
 
 
 def signature(git: Git) -> Signature:

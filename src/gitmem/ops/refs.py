@@ -46,21 +46,30 @@ def assignee_ref(reader: Reader, text: str, me: Actor) -> str | None:
         return None
     if text == "me" or text == str(me):
         return str(me)
+    actor = actor_named(reader, text)
+    if actor.kind is ActorKind.SYSTEM:
+        raise UsageError("work is given to agents and members", "write agent:<name> or member:<handle>")
+    return str(actor)
+
+
+def actor_named(reader: Reader, text: str) -> Actor:
+    """The actor that `text`, a bare name or an actor, names.
+
+    Raises UsageError, and NotFoundError with the nearest names where no such agent or member exists.
+    """
     agents = {agent.name for agent in reader.agents()}
     members = {member.handle for member in reader.members()}
     if ":" not in text:
         if text in agents:
-            return f"agent:{text}"
+            return Actor(ActorKind.AGENT, text)
         if text in members:
-            return f"member:{text}"
+            return Actor(ActorKind.MEMBER, text)
         raise not_found("agent or member", text, agents | members)
     actor = parse_actor(text)
     known = {ActorKind.AGENT: agents, ActorKind.MEMBER: members}.get(actor.kind)
-    if known is None:
-        raise UsageError("work is given to agents and members", "write agent:<name> or member:<handle>")
-    if actor.name not in known:
+    if known is not None and actor.name not in known:
         raise not_found(actor.kind, actor.name, known)
-    return str(actor)
+    return actor
 
 
 def repository_names(config: WorkspaceConfig, items: Iterable[str]) -> list[str]:
