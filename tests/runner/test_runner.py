@@ -247,10 +247,8 @@ def test_a_credential_in_an_agents_output_or_in_a_file_name_never_reaches_the_hi
     key = "QYLPMN5HFIQR7XYA"
     bench.agent("says", f"echo hi > made.txt; printf 'here: AKIA%s\\n' {key}")
     bench.agent("fails", f"printf 'no AKIA%s\\n' {key} >&2; exit 3")
-    bench.agent(
-        "names",
-        f"mkdir -p .gitmem/outbox/comments; echo x > .gitmem/outbox/comments/AKIA{key}.md; echo y > z",
-    )
+    named = f"cd .gitmem/outbox; mkdir comments; echo x > comments/AKIA{key}.md; echo z > ../../z"
+    bench.agent("names", named)
     for name in ("says", "fails", "names"):
         put(bench.repo, ISSUE, bench.show(ISSUE) + "again\n")
         bench.queue(name, task=name)
@@ -265,7 +263,7 @@ def test_a_credential_in_an_agents_output_or_in_a_file_name_never_reaches_the_hi
         )
     everything = git(bench.repo, "log", "--format=%B", "-p", "--all", "--", "runs", "comments")
     assert len(bench.at_tip("runs/")) == 3
-    assert key not in everything.replace(f"AKIA{key}.md; echo y", "")
+    assert key not in everything
     assert "[redacted: AWS Access Key]" in everything
     outcomes = {bench.fields(path)["agent"]: bench.fields(path)["outcome"] for path in bench.at_tip("runs/")}
     assert outcomes["says"] == "review"
@@ -281,8 +279,8 @@ def test_links_that_an_agent_left_never_lead_the_next_run_out_of_its_directory(
         f"rm -rf .claude .agents .gitmem; ln -s {mine.parent.parent} .gitmem;"
         f" ln -s {tmp_path}/claude .claude; ln -s {tmp_path}/claude .agents;"
         f" rm -f .git/info/exclude; ln -s {victim} .git/info/exclude;"
-        f" for f in run.yaml stdout.log stderr.log events.jsonl verdict.json; do rm -f ../$f; ln -s {victim} ../$f; done;"
-        " exit 75"
+        " for f in run.yaml stdout.log stderr.log events.jsonl verdict.json;"
+        f" do rm -f ../$f; ln -s {victim} ../$f; done; exit 75"
     )
     bench.agent("evil", program)
     bench.queue("evil")
