@@ -325,6 +325,30 @@ def test_what_is_done_inside_a_run_is_signed_by_its_agent(
     assert "Gitmem-Trace: 4bf92f3577b34da6a3ce929d0e0e4736" in message
 
 
+def test_comments_of_one_second_stand_in_the_order_in_which_they_were_written(cli: Cli, issue: str) -> None:
+    ids = [cli.ok("issue", "comment", issue, "-b", f"Number {n}").id for n in range(8)]
+    assert [c["id"] for c in cli.json("issue", "view", issue)["comments"]] == ids
+    shown = cli.ok("issue", "view", issue).out
+    assert [word for line in shown.splitlines() for word in line.split() if word in ids] == ids
+
+
+def test_a_reply_follows_its_comment_whatever_the_clocks_say(cli: Cli, issue: str) -> None:
+    def write(name: str, created: str, reply_to: str | None) -> None:
+        head = f"id: {name}\nissue: issue:{issue}\nauthor: member:ana\ncreated: {created}\n"
+        head += f"reply_to: comment:{reply_to}\n" if reply_to else ""
+        put(cli.folder, f"comments/2026-11/{issue}/{name}.md", f"---\n{head}---\nx\n", commit=False)
+
+    write("answer00", "2026-11-30T09:00:00Z", "quest000")
+    write("thanks00", "2026-11-30T08:00:00Z", "answer00")
+    write("quest000", "2026-11-30T10:00:00Z", None)
+    write("later000", "2026-11-30T11:00:00Z", "gone0000")
+    write("circ1111", "2026-11-30T12:00:00Z", "circ2222")
+    write("circ2222", "2026-11-30T12:00:00Z", "circ1111")
+    order = [c["id"] for c in cli.json("issue", "view", issue)["comments"]]
+    assert order[:4] == ["quest000", "answer00", "thanks00", "later000"]
+    assert set(order[4:]) == {"circ1111", "circ2222"}
+
+
 BROKEN = "---\ntitle: Torn\nstatus: bogus\nlabels: 5\n---\n"
 UNREADABLE = "---\ntitle: [x\n---\n"
 

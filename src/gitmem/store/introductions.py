@@ -41,10 +41,28 @@ def added_by(git: Git, paths: Iterable[str], tip: str) -> dict[str, str]:
     Paths that no commit added, uncommitted ones among them, are left out.
     """
     wanted = dict.fromkeys(paths, "")
-    folders = sorted({path.rpartition("/")[0] for path in wanted})
-    if folders:
-        _take_later(wanted, git, tip, set(wanted), [f":(top,literal){folder}" for folder in folders])
+    if wanted:
+        _take_later(wanted, git, tip, set(wanted), _folders(wanted))
     return {path: told.rpartition(" ")[2] for path, told in wanted.items() if told}
+
+
+def order_of(git: Git, paths: Iterable[str], tip: str) -> dict[str, int]:
+    """Path → the place in history of the latest commit that added it, from 0 up; one walk.
+
+    Files of one commit share a place. Paths that no commit added are left out.
+    """
+    wanted = set(paths)
+    added: dict[str, str] = {}
+    for told, path in _additions(git, tip, _folders(wanted)) if wanted else ():
+        if path in wanted:
+            added.setdefault(path, told)
+    places = {told: place for place, told in enumerate(reversed(dict.fromkeys(added.values())))}
+    return {path: places[told] for path, told in added.items()}
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    """The folders of the paths, as git takes them: few, where the paths may be too many for a command."""
+    return sorted({f":(top,literal){path.rpartition('/')[0]}" for path in paths})
 
 
 def _is_ancestor(git: Git, old: str, new: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core import model
@@ -15,6 +15,7 @@ from gitmem.core.states import IssueStatus
 from gitmem.store.index import Index
 from gitmem.store.index_state import RECORD, to_problems, to_record
 from gitmem.store.overlay import working_file
+from gitmem.store.threads import in_order
 
 if TYPE_CHECKING:
     from gitmem.store.git_status import Look
@@ -203,11 +204,15 @@ class Reader:
         return self._issues("path = ?", (self.record(Kind.ISSUE, text).path,))[0]
 
     def comments(self, issue_id: str) -> list[Comment]:
-        """The comments on an issue, oldest first."""
-        found = self._records(
-            "issue = ? AND issue != '' AND kind = 'comment' ORDER BY created, path", (issue_id,)
-        )
-        return [model.comment_of(record)._replace(issue=issue_id) for record in found]
+        """The comments on an issue, oldest first, replies after what they answer."""
+        found = self._records("issue = ? AND issue != '' AND kind = 'comment'", (issue_id,))
+        comments = [model.comment_of(record)._replace(issue=issue_id) for record in found]
+        return in_order(comments, self._places) if len(comments) > 1 else comments
+
+    def _places(self, paths: Sequence[str]) -> Mapping[str, int]:
+        from gitmem.store.introductions import order_of  # late: most comments are seconds apart
+
+        return order_of(self._workspace.git, paths, self.commit)
 
     def tasks(self) -> list[Task]:
         """The tasks in the queue by priority, then id."""
