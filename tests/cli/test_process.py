@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.conftest import Cli
-from tests.conftest import put
+from tests.conftest import git, put
 
 GITMEM = [sys.executable, "-m", "gitmem.cli.main"]
 
@@ -50,7 +50,40 @@ def test_a_full_disk_behind_stdout_is_an_error(cli: Cli, issue: str) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert json.loads(done.stderr)["error"]["kind"] == "storage"
+    assert json.loads(done.stderr)["error"]["kind"] == "output"
+
+
+def redirected(cli: Cli, redirection: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """The installed command under a shell's redirection."""
+    argv = [str(Path(sys.executable).with_name("gitmem")), "-C", str(cli.folder), *args]
+    script = ["sh", "-c", f'exec "$@" {redirection}', "sh", *argv]
+    return subprocess.run(script, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+
+def test_a_change_that_only_could_not_be_printed_is_told_as_made(cli: Cli) -> None:
+    done = redirected(cli, ">/dev/full", "issue", "create", "once", "-b", "x", "--json")
+    error = json.loads(done.stderr)["error"]
+    assert (done.returncode, error["kind"], error["hint"]) == (1, "output", None)
+    assert error["commit"] == git(cli.folder, "rev-parse", "main").strip()
+    assert "the change was made" in error["message"]
+    done = redirected(cli, ">/dev/full 2>&1", "issue", "create", "twice", "-b", "x")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert len(cli.json("issue", "list")) == 2
+
+
+def test_closed_outputs_are_outputs_that_lead_nowhere(cli: Cli) -> None:
+    for redirection in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        for words in (["issue", "create", redirection, "-b", "x"], ["issue", "list"], ["check"], ["--help"]):
+            done = redirected(cli, redirection, *words)
+            assert (done.returncode, "Traceback" in done.stderr) == (0, False), (redirection, words)
+    assert len(cli.json("issue", "list")) == 4
+    assert redirected(cli, ">&- 2>&-", "issue", "view", "zzzzzzzz").returncode == 1
+
+
+def test_a_closed_standard_input_is_no_body(cli: Cli) -> None:
+    assert redirected(cli, "<&-", "issue", "create", "No body").returncode == 0
+    done = redirected(cli, "<&-", "issue", "create", "A body", "-F", "-")
+    assert (done.returncode, done.stderr) == (2, "error: cannot read -: Bad file descriptor\n")
 
 
 def test_standard_input_is_a_body(cli: Cli) -> None:

@@ -24,6 +24,7 @@ def check(app: App, paths: tuple[str, ...], fix: bool) -> None:
         desk = app.desk()
         fixed = ops.fix(desk.ws, wanted, actor=desk.actor, now=desk.now(), trace=desk.trace)
         if fixed:
+            app.console.committed = fixed.committed.oid
             app.console.say(f"mended {', '.join(fixed.paths)} in {fixed.committed.oid[:10]}")
             for warning in fixed.committed.warnings:
                 app.console.warn(warning)

@@ -12,7 +12,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, TextIO, TypeVar
+from typing import Any, NamedTuple, TextIO, TypeVar, cast
+
+from gitmem.cli.output import Output, OutputError
 
 T = TypeVar("T")
 
@@ -86,11 +88,15 @@ def fitted(natural: Sequence[int], wide: Sequence[bool], screen: int) -> list[in
 
 
 class Console:
-    """Prints for one process. `json`, `quiet`, `verbose` and `plain` are set by the options."""
+    """Prints for one process. `json`, `quiet`, `verbose` and `plain` are set by the options.
+
+    `committed` is the commit of a change that was made, for what to say when printing fails.
+    """
 
     def __init__(self, out: TextIO, err: TextIO, environ: Mapping[str, str]) -> None:
-        self.out = out
-        self.err = err
+        self.out = cast("TextIO", Output(out, self._unwritten))
+        self.err = cast("TextIO", Output(err, self._unwritten))
+        self.committed: str | None = None
         self.json = False
         self.quiet = False
         self.verbose = False
@@ -200,3 +206,17 @@ class Console:
     def flush(self) -> None:
         self.out.flush()
         self.err.flush()
+
+    def settle(self) -> None:
+        """Flush at the end, whatever became of the streams."""
+        for stream in (self.out, self.err):
+            cast("Output", stream).settle()
+
+    def _unwritten(self, error: OSError) -> OutputError:
+        """Doing it again would do it twice: so no hint, and a change that was made is told."""
+        why = f"the output cannot be written: {error.strerror}"
+        if self.committed is None:
+            return OutputError(why)
+        return OutputError(
+            f"the change was made in commit {self.committed[:10]}, but {why}", commit=self.committed
+        )

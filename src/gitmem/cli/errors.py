@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import click
 
 from gitmem import __version__
 from gitmem.cli.console import Console
+from gitmem.cli.output import OutputError
 from gitmem.core.clock import stamp
 from gitmem.core.errors import GitmemError
 
@@ -82,9 +84,13 @@ def _is_near(option: str, typed: str) -> bool:
 
 def report(error: BaseException, console: Console, *, now: datetime, state: Path, argv: Sequence[str]) -> int:
     """Print `error` on stderr, as JSON under --json; returns the exit code."""
-    failure = failure_of(error)
-    if failure is None:
-        failure = _bug(error, now=now, state=state, argv=argv)
+    failure = failure_of(error) or _bug(error, now=now, state=state, argv=argv)
+    with suppress(OutputError, BrokenPipeError):  # the exit code tells all the same
+        _print(failure, console)
+    return failure.exit_code
+
+
+def _print(failure: Failure, console: Console) -> None:
     if console.json:
         body = {
             "kind": failure.kind,
@@ -95,7 +101,6 @@ def report(error: BaseException, console: Console, *, now: datetime, state: Path
         console.error_object({"error": {**body, **_plain(failure.details)}})
     else:
         console.error(failure.message, failure.hint)
-    return failure.exit_code
 
 
 def _plain(details: Mapping[str, Any]) -> dict[str, Any]:

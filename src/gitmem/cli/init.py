@@ -70,6 +70,7 @@ def _code(app: App) -> Git:
 
 
 def _tell(app: App, made: Made) -> None:
+    app.console.committed = made.commit
     if app.console.json:
         app.console.emit(
             {

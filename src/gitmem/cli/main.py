@@ -100,12 +100,12 @@ def main(
         code = _run(app, args)
         console.flush()
     except BrokenPipeError:
-        _silence(console)
+        console.settle()
         return 0  # the reader has all it wanted, as in `gitmem log | head`
     except BaseException as error:
         console.json = console.json or asked_for_json
         code = report(error, console, now=now(), state=state_dir(os.environ), argv=args)
-        _silence(console)
+        console.settle()
     return code
 
 
@@ -128,15 +128,6 @@ def _check_text(args: list[str]) -> None:
             raise UsageError(
                 f"the argument {arg!r} is not UTF-8 text", "give a text from a file with -F FILE"
             )
-
-
-def _silence(console: Console) -> None:
-    """Flush what can be, and point a broken stdout nowhere, so that Python's own last flush stays quiet."""
-    try:
-        console.flush()
-    except OSError:
-        if console.out is sys.stdout:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -20,10 +20,27 @@ _READING_COMMANDS = frozenset({"status", "show", "context"})
 
 def main() -> int:
     """Run the command in `sys.argv`; returns the exit code."""
+    open_streams()
     look = early_look(sys.argv[1:])
     from gitmem.cli.main import main as run  # late: git works meanwhile
 
     return run(look=look)
+
+
+def open_streams() -> None:
+    """Give a process that was started with closed streams, as by `>&-`, streams that lead nowhere.
+
+    Else the next file that we open would get the number of stdout, and git write into it. Reading
+    such a stdin fails, as reading a closed one does.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDWR, os.O_RDWR)):
+        try:
+            os.fstat(number)
+        except OSError:  # it is the lowest free number, so `open` gives just this
+            os.set_inheritable(os.open(os.devnull, mode), True)
+    sys.stdin = sys.stdin or open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
 
 
 def early_look(argv: Sequence[str]) -> Look | None:

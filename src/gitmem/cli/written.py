@@ -40,6 +40,7 @@ def _note(app: App, committed: Committed | None, words: str) -> str | None:
     if committed is None:
         app.console.say("nothing to change")
         return None
+    app.console.committed = committed.oid
     app.console.say(words)
     for warning in committed.warnings:
         app.console.warn(warning)
