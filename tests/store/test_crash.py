@@ -74,6 +74,21 @@ def test_a_kill_at_each_boundary_leaves_the_old_state_or_the_new(
     check_whole(place)
 
 
+@pytest.mark.parametrize("boundary", ["working file", "ref moved"])
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_after_a_kill_an_entry_that_the_user_marked_is_still_marked(
+    place: Path, tmp_path: Path, mark: str, boundary: str
+) -> None:
+    git(place, "update-index", mark, "notes/edited.txt")
+    tag = git(place, "ls-files", "-v", "notes/edited.txt")
+    assert run(BOUNDARIES[boundary], place, tmp_path / "mark") == -9
+    with find(place):
+        pass
+    assert git(place, "ls-files", "-v", "notes/edited.txt") == tag
+    git(place, "update-index", mark.replace("--", "--no-"), "notes/edited.txt")
+    check_whole(place)
+
+
 @pytest.mark.parametrize("number", range(10))
 def test_a_kill_at_a_random_call_leaves_the_old_state_or_the_new(
     place: Path, tmp_path: Path, number: int

@@ -27,12 +27,22 @@ if TYPE_CHECKING:
 INDEX_WAIT_S = 5.0
 # What we put into `index.lock` while we hold it; git never reads that file.
 LOCK_MARK = b"gitmem\n"
+SKIP = "--skip-worktree"
+ASSUME = "--assume-unchanged"
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
+    """An index entry; `marks` are the options of `update-index` that the user has set on it."""
+
     mode: str
     oid: str
+    marks: tuple[str, ...] = ()
+
+    @property
+    def is_skipped(self) -> bool:
+        """True where the user has told git to do without the working file (a sparse checkout too)."""
+        return SKIP in self.marks
 
 
 class Checkout:
@@ -129,7 +139,7 @@ class Checkout:
 
     def start_listing(self, paths: Iterable[str]) -> subprocess.Popen[bytes]:
         specs = [f":(literal,top){path}" for path in paths]
-        options = ("ls-files", "-s", "-z", "--full-name")
+        options = ("ls-files", "-s", "-v", "-z", "--full-name")
         return git_process.start([*options, "--", *specs], cwd=self.root)
 
     def start_update(self, *options: str) -> subprocess.Popen[bytes]:
@@ -152,11 +162,13 @@ class IndexUpdate:
 
     Both processes read the index while the caller is still planning. Entries whose working
     file is exactly what goes in are taken from it, so that their stat data is recorded too.
+    Not so marked ones: for them git would not look at the file, and drop a skipped entry.
     """
 
     def __init__(self, checkout: Checkout, paths: list[str]) -> None:
         self._checkout = checkout
         self._entries: dict[str, Staged | None] = {}
+        self._marks: dict[str, tuple[str, ...]] = {}
         checkout.copy_index()
         self._listing = checkout.start_listing(paths) if paths else None
         self._update = checkout.start_update("--add", "--remove", "--stdin")
@@ -175,9 +187,10 @@ class IndexUpdate:
         out = git_process.finish(self._listing) if self._listing else b""
         for line in out.split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
-            mode, oid, stage = head.decode().split()
+            tag, mode, oid, stage = head.decode().split()
             if stage == "0":
-                found[path.decode("utf-8", "surrogateescape")] = Staged(mode, oid)
+                found[path.decode("utf-8", "surrogateescape")] = Staged(mode, oid, _marks(tag))
+        self._marks = {path: entry.marks for path, entry in found.items() if entry.marks}
         return found
 
     def begin(self, changes: Iterable[EntryChange | None]) -> None:
@@ -186,7 +199,7 @@ class IndexUpdate:
         for change in changes:
             if change is None:
                 continue
-            if change.from_file:
+            if change.from_file and change.path not in self._marks:
                 fresh.append(change.path)
             else:
                 self._entries[change.path] = change.entry
@@ -200,9 +213,23 @@ class IndexUpdate:
         git_process.finish(self._update)
         if self._entries:
             lines = [_index_line(path, entry) for path, entry in self._entries.items()]
-            self._update = self._checkout.start_update("--add", "--index-info")
-            git_process.feed(self._update, b"".join(lines))
-            git_process.finish(self._update)
+            self._run(b"".join(lines), "--add", "--index-info")
+        for mark in (SKIP, ASSUME):
+            marked = [
+                path for path, entry in self._entries.items() if entry and mark in self._marks.get(path, ())
+            ]
+            if marked:
+                self._run(b"".join(_bytes(path) + b"\0" for path in marked), mark, "--stdin")
+
+    def _run(self, data: bytes, *options: str) -> None:
+        self._update = self._checkout.start_update(*options)
+        git_process.feed(self._update, data)
+        git_process.finish(self._update)
+
+
+def _marks(tag: str) -> tuple[str, ...]:
+    """What the tag that `ls-files -v` prints before an entry says."""
+    return (SKIP,) * (tag in {"S", "s"}) + (ASSUME,) * tag.islower()
 
 
 def _index_line(path: str, entry: Staged | None) -> bytes:

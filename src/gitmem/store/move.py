@@ -164,6 +164,8 @@ def _plan(git: Git, checkout: Checkout, move: PathMove, entry: Staged | None, ba
     index_after = _plan_entry(git, move, index_before, batch)
     have = checkout.read(move.path)
     data, warning = _plan_file(git, checkout, move, have)
+    if have is None and entry is not None and entry.is_skipped:
+        data = warning = None  # nobody removed it: the user has told git to do without the file
     step = Step(
         path=move.path,
         mode=move.mode,
