@@ -155,8 +155,18 @@ def test_show_takes_an_id_a_prefix_a_reference_or_a_path_of_any_kind(cli: Cli, i
     assert cli.json("show", "member:ana")["handle"] == "ana"
     knowledge = cli.json("show", "knowledge:workspace/clock")
     assert (knowledge["kind"], knowledge["body"]) == ("knowledge", "They drift.\n")
-    assert cli.ok("show", "gitmem.yaml").out
+    assert cli.json("show", "gitmem.yaml")["id"] == "k3v9x2m7"
+    assert ["id", "k3v9x2m7"] in cli.ok("show", "gitmem.yaml").rows
     assert cli("show", "zzzzzzzz").code == 1
+
+
+def test_nested_settings_are_shown_in_words(cli: Cli) -> None:
+    land = "land:\n  - kinds: [comment, run]\n    by: any\n  - kinds: [skill]\n    as: candidate\n"
+    actors = "actors:\n  agent:claude:\n    role: coder\n    projects: [docs]\n"
+    put(cli.folder, "policy.yaml", f"{land}{actors}trusted: []\n")
+    shown = dict(cli.ok("show", "policy.yaml").rows)
+    assert shown["land"] == "kinds [comment, run], by any; kinds [skill], as candidate"
+    assert shown["actors"] == "agent:claude (role coder, projects [docs])"
 
 
 def test_log_tells_who_did_what(cli: Cli, issue: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.console import Column, Style
+from gitmem.cli.console import Column, Style, flat
 
 if TYPE_CHECKING:
     from gitmem.core.model import Agent, Comment, Issue, Member, Run, Skill, Task
@@ -149,8 +149,9 @@ def member(one: Member) -> dict[str, Any]:
 
 
 def record(one: Record) -> dict[str, Any]:
-    """Any other record: its fields as they stand."""
-    return {**one.fields, "kind": str(one.kind), "id": one.id, "path": one.path, "body": one.body}
+    """Any other record: its fields as they stand; what `gitmem.yaml` says as `id` is the workspace's."""
+    own = one.fields.get("id") if one.kind == "config" else None
+    return {**one.fields, "kind": str(one.kind), "id": own or one.id, "path": one.path, "body": one.body}
 
 
 def problem(one: Problem) -> dict[str, Any]:
@@ -272,7 +273,14 @@ def pairs(shape: Mapping[str, Any], *, without: Sequence[str] = ()) -> Pairs:
 
 def words(value: Any) -> object:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {words(item)}" for key, item in value.items() if item is not None)
-    if isinstance(value, list):
-        return [words(item) for item in value]
+        return ", ".join(f"{key} {_inside(item)}" for key, item in value.items() if item is not None)
+    if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        return "; ".join(str(words(item)) for item in value)
     return value
+
+
+def _inside(value: Any) -> str:
+    """A value within a line of words: what has parts is bracketed."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inside, value))}]"
+    return f"({words(value)})" if isinstance(value, Mapping) else flat(value)
