@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitmem.agents.adapter import Job
+from gitmem.agents.adapter import Event, EventType, Job
 from gitmem.agents.registry import adapter_named
 from gitmem.core.states import RETRYABLE, Reason
 from tests.agents.conftest import Drive
@@ -67,3 +67,19 @@ def test_complaints_are_signs_of_life(job: Job, turn: Drive) -> None:
 @pytest.mark.parametrize("command", [(), ("no-such-program",)])
 def test_without_a_program_it_is_not_installed(job: Job, turn: Drive, command: tuple[str, ...]) -> None:
     assert turn(COMMAND, replace(job, command=command)).reason is Reason.NOT_INSTALLED
+
+
+def test_a_flood_of_lines_is_no_flood_of_events(job: Job, turn: Drive) -> None:
+    heard: list[Event] = []
+    script = "yes floodline | head -c 10000000; yes complaint | head -c 10000000 >&2; echo the end"
+    verdict = turn(COMMAND, sh(job, script), on_event=heard.append)
+    assert verdict.text.endswith("\nfloodline\nthe end")
+    assert len(verdict.text) <= 64 * 1024
+    assert len(heard) < 2000  # of two million lines; a read gives at most what a pipe holds
+    assert max(len(event.text) for event in heard if event.type is EventType.OTHER) <= 8 * 1024
+
+
+def test_lines_that_come_together_are_one_event_with_all_they_say(job: Job, turn: Drive) -> None:
+    heard: list[Event] = []
+    turn(COMMAND, sh(job, r"printf 'one\n\ntwo\n'"), on_event=heard.append)
+    assert heard[0].text == "one\ntwo"

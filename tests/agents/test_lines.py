@@ -55,3 +55,12 @@ def test_beyond_the_limit_a_line_is_cut_and_the_next_one_is_whole() -> None:
     assert splitter.feed(b"0123456") == []
     assert splitter.feed(b"789abcdef\nnext\n") == ["0123456789", "next"]
     assert splitter.cut == 6
+
+
+@given(data=st.binary(max_size=60), sizes=st.lists(st.integers(1, 9), max_size=20))
+def test_bytes_decoded_at_once_are_those_decoded_line_by_line(data: bytes, sizes: list[int]) -> None:
+    *ended, rest = data.split(b"\n")
+    lines = [
+        line.removesuffix(b"\r").decode(errors="replace") for line in [*ended, *([rest] if rest else [])]
+    ]
+    assert split(data, sizes) == lines

@@ -67,3 +67,12 @@ def test_a_recorded_stream_that_breaks_off_anywhere_is_no_success(path: Path) ->
             for event in reader.line(line, Source.STDOUT):
                 tally.add(event)
         assert tally.verdict(0).reason is not None, lines[count]
+
+
+def test_noise_between_records_is_told_in_its_place_and_not_line_by_line() -> None:
+    reader = adapter_named("codex").reader(JOB, {})
+    start = json.dumps({"type": "thread.started", "thread_id": "t1"})
+    events = list(reader.lines(["a", "", "b", start, *["noise"] * 100_000, start], Source.STDOUT))
+    assert [event.type for event in events] == [*[EventType.OTHER, EventType.START] * 2]
+    assert events[0].text == "a\nb"
+    assert len(events[2].text) <= 8 * 1024

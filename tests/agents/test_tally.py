@@ -100,5 +100,5 @@ def test_a_tool_whose_end_is_never_told_does_not_outlive_the_result() -> None:
 def test_details_and_complaints_are_bounded() -> None:
     tally = Tally()
     for _ in range(1000):
-        tally.stderr("x" * 100_000)
+        tally.stderr(["x" * 100_000])
     assert len(tally.verdict(1).detail) <= 2000

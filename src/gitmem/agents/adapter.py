@@ -7,7 +7,7 @@ events. Everything that runs, waits, stops and judges is common (`spawn`, `drive
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -132,6 +132,10 @@ class Verdict:
     resume_rejected: bool = False
 
 
+# A batch of lines without meaning is told by its end; the logs have it all.
+LIFE_CHARS = 8 * 1024
+
+
 class Source(StrEnum):
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -148,6 +152,11 @@ class Reader:
         """The events in one line, which comes without its line ending."""
         if source is Source.STDOUT:
             yield Event(EventType.OTHER, text)
+
+    def lines(self, texts: Sequence[str], source: Source) -> Iterable[Event]:
+        """The events in lines that came together; a flood must not become an event a line."""
+        for text in texts:
+            yield from self.line(text, source)
 
     def end(self, exit_code: int) -> Iterable[Event]:
         """What only the program's own end tells; not asked when we stopped it."""
@@ -169,8 +178,25 @@ class JsonLinesReader(Reader):
             return (Event(EventType.OTHER, text),) if text.strip() else ()
         return self.record(record)
 
+    def lines(self, texts: Sequence[str], source: Source) -> Iterable[Event]:
+        noise: list[str] = []
+        for text in texts:
+            if source is Source.STDERR or text.lstrip().startswith("{"):
+                yield from signs_of_life(noise)
+                noise.clear()
+                yield from self.line(text, source)
+            else:
+                noise.append(text)
+        yield from signs_of_life(noise)
+
     def record(self, record: Mapping[str, Any]) -> Iterable[Event]:
         raise NotImplementedError
+
+
+def signs_of_life(texts: Sequence[str]) -> Iterable[Event]:
+    """One event for lines that mean nothing, with the end of what they say; none for blank lines."""
+    words = "\n".join(text for text in texts if text and not text.isspace())
+    return (Event(EventType.OTHER, words[-LIFE_CHARS:]),) if words else ()
 
 
 Environment = Mapping[str, str]

@@ -206,10 +206,9 @@ class _Turn:
         if not isinstance(output, Lines):
             return
         self._watch.output()
-        for line in output.lines:
-            if output.source is Source.STDERR:
-                self._tally.stderr(line)
-            self._emit(self._reader.line(line, output.source))
+        if output.source is Source.STDERR:
+            self._tally.stderr(output.lines)
+        self._emit(self._reader.lines(output.lines, output.source))
         if output.cut:
             self._emit([Event(EventType.OTHER, f"{output.cut} bytes of an overlong line cut")])
 

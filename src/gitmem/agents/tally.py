@@ -8,6 +8,7 @@ sign of progress.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from gitmem.agents import reasons
 from gitmem.agents.adapter import Event, EventType, Usage, Verdict
@@ -71,9 +72,8 @@ class Tally:
         else:
             self.tools_running.discard(event.call or "")
 
-    def stderr(self, line: str) -> None:
-        if line.strip():
-            self._stderr.append(line[-_DETAIL_CHARS:])
+    def stderr(self, lines: Iterable[str]) -> None:
+        self._stderr.extend(line[-_DETAIL_CHARS:] for line in lines if line.strip())
 
     def verdict(self, exit_code: int | None, stopped: Reason | None = None, detail: str = "") -> Verdict:
         """The verdict; `stopped` says that we ended the program without its result, and why."""
