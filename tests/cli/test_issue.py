@@ -349,6 +349,19 @@ def test_a_reply_follows_its_comment_whatever_the_clocks_say(cli: Cli, issue: st
     assert set(order[4:]) == {"circ1111", "circ2222"}
 
 
+def test_the_subject_of_a_commit_names_the_move_else_only_what_changes(cli: Cli, issue: str) -> None:
+    other = cli.ok("issue", "create", "Other").id
+    for words, subject in (
+        (["block", issue, "-b", "Waits"], "todo -> blocked"),
+        (["block", issue, "--by", other], "blocked_by"),
+        (["block", issue, "-b", "Waits still"], "blocker by member:ana"),
+        (["edit", issue, "--title", "New", "--priority", "none"], "title"),
+        (["edit", issue, "--status", "in_progress", "--title", "Newer"], "blocked -> in_progress"),
+    ):
+        cli.ok("issue", *words)
+        assert cli.commits()[0] == f"issue {issue}: {subject}"
+
+
 BROKEN = "---\ntitle: Torn\nstatus: bogus\nlabels: 5\n---\n"
 UNREADABLE = "---\ntitle: [x\n---\n"
 

@@ -157,7 +157,7 @@ def edit(
         trailers = [Ref("issue", issue.id)]
         trailers += [Ref("comment", comment.id)] if comment else []
         trailers += [Ref("task", task.id)] if task else []
-        committed = change.commit(_subject(issue, after, edits, wanted), refs=trailers)
+        committed = change.commit(_subject(issue, after, edits, wanted, comment), refs=trailers)
     with desk.reader() as reader:
         return Done(Touched(reader.issue(issue.id), comment, task), committed if committed.paths else None)
 
@@ -265,10 +265,18 @@ def _task_once(desk: Desk, reader: Reader, change: Change, issue: Issue) -> Task
     return queue.put(change, desk, issue, agent, Trigger.ASSIGNMENT)
 
 
-def _subject(before: Issue, after: Issue, edits: _Edits, wanted: IssueEdit) -> str:
+def _subject(before: Issue, after: Issue, edits: _Edits, wanted: IssueEdit, comment: Comment | None) -> str:
     if before.status != after.status:
         return f"issue {before.id}: {before.status} -> {after.status}"
     if wanted.assignee is not None:
         return f"issue {before.id}: assigned to {after.assignee or 'nobody'}"
-    keys = [*edits, *(["body"] if wanted.body is not None else [])]
-    return f"issue {before.id}: {', '.join(keys)}" if keys else f"issue {before.id}: comment"
+    keys = [key for key in edits if _value(before, key) != _value(after, key)]
+    keys += ["body"] if wanted.body is not None else []
+    if comment and not keys:
+        return f"issue {before.id}: {comment.kind} by {comment.author}"
+    # A value that was read as its default may be mended to just that.
+    return f"issue {before.id}: {', '.join(keys or edits)}"
+
+
+def _value(issue: Issue, key: str) -> object:
+    return getattr(issue, "repos" if key == "repo" else key)
