@@ -16,7 +16,18 @@ from gitmem.store.git_files import Places
 
 
 def check_not_busy(places: Places, branch: str) -> None:
-    """Raise LockedError where a user's unfinished operation holds the branch."""
+    """Raise LockedError where a user's unfinished operation holds the branch, or a work tree out of reach.
+
+    There neither the working files nor the index could follow the branch, and the user's next
+    commit would take back everything that we did.
+    """
+    for git_dir in git_files.lost_worktrees(places):
+        if branch in {git_files.head_branch(git_dir), git_files.rebased_branch(git_dir)}:
+            raise LockedError(
+                f"branch {branch} is checked out in a work tree that cannot be found from here "
+                f"(its git directory is {git_dir})",
+                "run the command in that work tree, or check out another branch there",
+            )
     for tree in git_files.worktrees(places):
         unfinished = git_files.operation(tree.git_dir)
         here = git_files.head_branch(tree.git_dir) == branch

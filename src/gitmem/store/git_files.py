@@ -1,7 +1,9 @@
 """What git keeps in plain files and we read without starting it: places, refs, unfinished operations."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +26,8 @@ def find_places(start: Path) -> Places:
     for folder in (start, *start.parents):
         dot_git = folder / ".git"
         if dot_git.is_dir() and _is_git_dir(dot_git):
-            return Places(dot_git, _common_dir(dot_git), folder)
+            common = _common_dir(dot_git)
+            return Places(dot_git, common, _main_tree(common))
         if dot_git.is_file():
             git_dir = _linked(dot_git)
             return Places(git_dir, _common_dir(git_dir), folder)
@@ -35,8 +38,7 @@ def find_places(start: Path) -> Places:
 
 def _inside_git_dir(folder: Path) -> Places:
     common = _common_dir(folder)
-    worktree = folder.parent if folder.name == ".git" else None
-    return Places(folder, common, worktree)
+    return Places(folder, common, _main_tree(common) if folder == common else None)
 
 
 def _is_git_dir(folder: Path) -> bool:
@@ -122,19 +124,95 @@ def head_branch(git_dir: Path) -> str | None:
 
 
 def worktrees(places: Places) -> list[Places]:
-    """The main work tree, if there is one, and every linked one that is still there."""
-    found = []
+    """The main work tree, if it can be found, and every linked one that is still there."""
     common = places.common_dir
-    if common.name == ".git":
-        found.append(Places(common, common, common.parent))
-    elif places.git_dir == common and places.worktree is not None:
-        found.append(places)  # a repository whose .git is elsewhere (git init --separate-git-dir)
-    linked = common / "worktrees"
-    for entry in sorted(linked.iterdir()) if linked.is_dir() else []:
-        dot_git = _read_small(entry / "gitdir")
-        if dot_git and Path(dot_git).exists():
-            found.append(Places(entry, common, Path(dot_git).parent))
+    main = _main_of(places)
+    found = [Places(common, common, main)] if main else []
+    for entry in _linked_dirs(common):
+        tree = _linked_tree(entry)
+        if tree is not None:
+            found.append(Places(entry, common, tree))
     return found
+
+
+def lost_worktrees(places: Places) -> list[Path]:
+    """The git directories of work trees that there are, but that cannot be found from here.
+
+    Nothing says where the main one is after `git init --separate-git-dir`, except to those
+    who stand in it; a linked one that is `locked` may lie on a disk that is not mounted.
+    """
+    common = places.common_dir
+    lost = [e for e in _linked_dirs(common) if (e / "locked").exists() and _linked_tree(e) is None]
+    if _main_of(places) is None and (common / "index").exists() and not _is_bare(common):
+        lost.append(common)
+    return lost
+
+
+def _linked_dirs(common: Path) -> list[Path]:
+    folder = common / "worktrees"
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _linked_tree(git_dir: Path) -> Path | None:
+    dot_git = _read_small(git_dir / "gitdir")
+    place = git_dir / dot_git if dot_git else None
+    return place.parent.resolve() if place and place.exists() else None
+
+
+def _main_of(places: Places) -> Path | None:
+    here = places.worktree if places.git_dir == places.common_dir else None
+    return here or _main_tree(places.common_dir)
+
+
+def _main_tree(common: Path) -> Path | None:
+    """The work tree that leads to this git directory; None where it is bare or nothing tells where."""
+    told = _told_worktree(common)
+    if told is None and (common.name != ".git" or _is_bare(common)):
+        return None
+    tree = (common / told).resolve() if told else common.parent
+    dot_git = tree / ".git"
+    with suppress(OSError, GitError):
+        if (_linked(dot_git) if dot_git.is_file() else dot_git.resolve()) == common.resolve():
+            return tree
+    return None
+
+
+_NO = ("false", "no", "off", "0")
+
+
+def _is_bare(common: Path) -> bool:
+    said = [settings["bare"] for _, settings in _configs(common) if "bare" in settings]
+    return bool(said) and not said[-1].lower().startswith(_NO)
+
+
+def _told_worktree(common: Path) -> str | None:
+    told = [file for file, settings in _configs(common) if "worktree" in settings]
+    return _ask_worktree(told[-1], told[-1].read_bytes()) if told else None
+
+
+def _configs(common: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The files that git takes core.bare and core.worktree from, with the keys of all sections.
+
+    No other section has keys of these names, so that git need not be started for the common case.
+    """
+    for name in ("config", "config.worktree"):
+        try:
+            text = (common / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        pairs = (line.partition("=") for line in text.splitlines())
+        yield common / name, {key.rpartition("]")[2].strip().lower(): v.strip() for key, _, v in pairs}
+
+
+@lru_cache(maxsize=8)
+def _ask_worktree(file: Path, _text: bytes) -> str | None:
+    """core.worktree, with git's own quoting; asked again when the file has changed."""
+    from gitmem.store import git_process  # late: only where there is such a setting
+
+    out = git_process.run(
+        ["config", "--file", str(file), "--get", "core.worktree"], cwd=file.parent, ok=(0, 1)
+    )
+    return out.decode("utf-8", "surrogateescape").removesuffix("\n") or None
 
 
 class Operation(StrEnum):

@@ -110,6 +110,8 @@ def settle(workspace: Workspace) -> None:
         drop_our_lock(places.git_dir / "index")
     journal = read_journal(git)
     if journal is not None:
+        if journal.git_dir in map(str, git_files.lost_worktrees(git.places)):
+            return  # it stays for the next command in that work tree
         where = next((p for p in _checkouts(workspace) if str(p.git_dir) == journal.git_dir), None)
         if where is not None:
             _settle_checkout(git, Checkout(where), journal, has_landed(git, journal))
