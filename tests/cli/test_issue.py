@@ -143,6 +143,17 @@ def test_an_edit_that_changes_nothing_makes_no_commit(cli: Cli, issue: str) -> N
     assert cli.commits() == before
 
 
+def test_an_edit_that_changes_nothing_says_that_the_working_copy_differs(cli: Cli, issue: str) -> None:
+    path = cli.json("issue", "view", issue, "--json")["path"]
+    cli("issue", "edit", issue, "--priority", "low")
+    file = cli.folder / path
+    file.write_text(file.read_text().replace("priority: low", "priority: high"))
+    done = cli("issue", "edit", issue, "--priority", "low")
+    assert "nothing to change" in done.err
+    assert "your working copy has other edits" in done.err
+    assert cli.json("issue", "edit", issue, "--priority", "low", "--json")["commit"] is None
+
+
 def test_an_edit_of_a_hand_written_file_keeps_the_id_it_was_shown_with(cli: Cli) -> None:
     put(cli.folder, "issues/idea.md", "# An idea\n\nIn words.\n", commit=False)
     shown = cli.json("issue", "list")[0]

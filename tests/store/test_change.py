@@ -20,6 +20,7 @@ from gitmem.core.errors import (
     StorageError,  # noqa: F401 -- for the programs below
 )
 from gitmem.core.ids import Ref, parse_actor
+from gitmem.store import document
 from gitmem.store.change import Change, Committed
 from gitmem.store.git import ZERO, RefUpdate
 from gitmem.store.workspace import Workspace, find
@@ -101,6 +102,29 @@ def test_nothing_to_change_makes_no_commit(repo: Path, ws: Workspace) -> None:
     edit = change(ws)
     edit.edit(ISSUE, bytes)
     assert edit.commit("x") == Committed(before, ())
+
+
+def test_nothing_to_change_is_told_apart_where_the_working_copy_says_otherwise(
+    repo: Path, ws: Workspace
+) -> None:
+    put(repo, ISSUE, TEXT.replace("todo", "in_progress"))
+    mine = TEXT.replace("todo", "blocked")
+    (repo / ISSUE).write_text(mine)
+    before = ws.tip()
+    edit = change(ws)
+    edit.edit(ISSUE, lambda data: document.edit(data, ISSUE, {"status": "in_progress"}))
+    done = edit.commit("x")
+    assert (done.oid, done.paths) == (before, ())
+    assert ["your working copy has other edits" in warning for warning in done.warnings] == [True]
+    assert (repo / ISSUE).read_text() == mine
+
+
+def test_edits_that_have_nothing_to_do_with_the_change_are_not_warned_of(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    (repo / ISSUE).write_text(TEXT.replace("End.", "My end."))
+    edit = change(ws)
+    edit.edit(ISSUE, lambda data: document.edit(data, ISSUE, {"status": "todo"}))
+    assert edit.commit("x") == Committed(ws.tip(), ())
 
 
 def test_an_edit_of_an_edit_in_one_change_adds_up(repo: Path, ws: Workspace) -> None:

@@ -37,12 +37,12 @@ def written_many(
 
 
 def _note(app: App, committed: Committed | None, words: str) -> str | None:
-    if committed is None:
-        app.console.say("nothing to change")
+    changed = committed is not None and bool(committed.paths)
+    app.console.say(words if changed else "nothing to change")
+    for warning in committed.warnings if committed else ():
+        app.console.warn(warning)
+    if committed is None or not changed:
         return None
     app.console.committed = committed.oid
-    app.console.say(words)
-    for warning in committed.warnings:
-        app.console.warn(warning)
     app.console.detail(f"trace {app.trace}; {', '.join(committed.paths)}")
     return committed.oid

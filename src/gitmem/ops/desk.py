@@ -42,7 +42,7 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What an operation made or changed, and its commit; None where there was nothing to change."""
+    """What an operation made or changed, and its commit; without one, or its paths, nothing changed."""
 
     value: T
     committed: Committed | None

@@ -159,7 +159,7 @@ def edit(
         trailers += [Ref("task", task.id)] if task else []
         committed = change.commit(_subject(issue, after, edits, wanted, comment), refs=trailers)
     with desk.reader() as reader:
-        return Done(Touched(reader.issue(issue.id), comment, task), committed if committed.paths else None)
+        return Done(Touched(reader.issue(issue.id), comment, task), committed)
 
 
 # One edit: from the fields as they stand to the new value of the key.

@@ -167,7 +167,7 @@ def _requeue(desk: Desk, task: Task, agent: str | None) -> Done[Task]:
     refs = [Ref("issue", task.issue), Ref("task", task.id)]
     committed = change.commit(f"task {task.id}: queued again", refs=refs)
     with desk.reader() as reader:
-        return Done(reader.task(task.id), committed if committed.paths else None)
+        return Done(reader.task(task.id), committed)
 
 
 def _again(desk: Desk, reader: Reader, issue: Issue, agent: str) -> Done[Task]:
@@ -209,4 +209,4 @@ def set_paused(desk: Desk, paused: bool) -> Done[bool]:
     change = desk.change("queue.pause" if paused else "queue.resume")
     change.edit(CONFIG_FILE, flip)
     committed = change.commit("queue: paused" if paused else "queue: resumed")
-    return Done(paused, committed if committed.paths else None)
+    return Done(paused, committed)

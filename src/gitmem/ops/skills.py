@@ -59,7 +59,7 @@ def attach(desk: Desk, skill: str, agents: Sequence[str], *, detach: bool = Fals
     trailers = [Ref("skill", name), *(Ref("agent", agent.name) for agent in chosen)]
     committed = change.commit(f"skill {name}: {verb} {who}", refs=trailers)
     with desk.reader() as reader:
-        return Done([reader.agent(agent.name) for agent in chosen], committed if committed.paths else None)
+        return Done([reader.agent(agent.name) for agent in chosen], committed)
 
 
 def _attached_name(skill: str, agents: Sequence[Agent]) -> str:

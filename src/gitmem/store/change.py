@@ -7,7 +7,7 @@ the bytes it is given. Every record that results is validated before anything is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -181,8 +181,9 @@ class Change:
             check(tip)
         moves = [step for path, intent in self._intents.items() if (step := self._plan(tip, path, intent))]
         updates = [update() for update in self._updates]
+        unseen = self._unseen({step.path for step in moves}, move)
         if not moves and not updates:
-            return Committed(tip, ())
+            return Committed(tip, (), unseen)
         batch = self._workspace.git.batch()
         changes = {
             m.path: TreeEntry(m.path, m.mode, batch.blob(m.data)) if m.data is not None else None
@@ -193,7 +194,16 @@ class Change:
         for branch in self._branches:
             updates.append(self._branch_update(batch, branch, tree, oid, head))
         warnings = move.land([RefUpdate(self._workspace.ref, oid, tip), *updates], moves, batch)
-        return Committed(oid, tuple(step.path for step in moves), tuple(warnings))
+        return Committed(oid, tuple(step.path for step in moves), (*warnings, *unseen))
+
+    def _unseen(self, moved: Collection[str], move: BranchMove) -> tuple[str, ...]:
+        """Warnings where the branch has what was asked for, but the user's own copy says otherwise."""
+        found = []
+        for path, intent in self._intents.items():
+            if path not in moved:
+                warning = move.unseen(path, intent.transform)
+                found += [warning] if warning else []
+        return tuple(found)
 
     def _branch_update(
         self, batch: ObjectBatch, branch: _Branch, tree: str, parent: str, head: _Head

@@ -7,12 +7,12 @@ it the new one; `journal.settle` makes either whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import ConflictError
+from gitmem.core.errors import ConflictError, GitmemError
 from gitmem.store.busy import check_not_busy
 from gitmem.store.checkout import Checkout, EntryChange, IndexUpdate, Staged, same
 from gitmem.store.git import Git, ObjectBatch, RefTransaction, RefUpdate, blob_id
@@ -117,6 +117,18 @@ class BranchMove:
             raise
         _end(git, checkout, journal, landed=True)
         return [plan.warning for plan in plans if plan.warning]
+
+    def unseen(self, path: str, transform: Callable[[bytes], bytes]) -> str | None:
+        """A warning where the branch needs no change by `transform`, but the user's copy would."""
+        if self._checkout is None or self._checkout.is_blocked(path):
+            return None
+        have = self._checkout.read(path)
+        if have is None:
+            return None  # removed, or never wanted (sparse): nobody sees another value
+        with suppress(GitmemError):  # a copy that cannot be edited as it stands is told of, too
+            if transform(have) == have:
+                return None
+        return f"{path}: your working copy has other edits; left as it is, the branch has the change already"
 
     def _finish_index(self, plans: Sequence[Planned]) -> None:
         """Wait for the new index; a file that an editor saved meanwhile is entered as ours all the same."""
