@@ -193,6 +193,12 @@ class IndexUpdate:
         self._marks = {path: entry.marks for path, entry in found.items() if entry.marks}
         return found
 
+    def widen(self, paths: list[str]) -> None:
+        """List the entries of these paths instead; before `staged` is asked for."""
+        if self._listing is not None:
+            git_process.abandon(self._listing)
+        self._listing = self._checkout.start_listing(paths)
+
     def begin(self, changes: Iterable[EntryChange | None]) -> None:
         """Tell git what to enter; it works beside us until `finish`."""
         fresh = []
