@@ -276,14 +276,19 @@ def _cannot_lock(lock: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot write {lock}: {error.strerror}", "nothing was changed")
 
 
+def is_our_lock(lock: Path) -> bool:
+    """True where the `index.lock` is one that gitmem holds, or held when it was killed."""
+    try:
+        return lock.read_bytes() == LOCK_MARK
+    except FileNotFoundError:
+        return False
+
+
 def drop_our_lock(index: Path) -> None:
     """Remove an `index.lock` that a crashed gitmem left; anybody else's stays."""
     lock = index.with_name("index.lock")
-    try:
-        if lock.read_bytes() == LOCK_MARK:
-            lock.unlink()
-    except FileNotFoundError:
-        return
+    if is_our_lock(lock):
+        lock.unlink(missing_ok=True)
 
 
 def mode_of(entry_mode: str | None) -> str:
