@@ -1,13 +1,12 @@
 """The one spawner: a program, its streams read line by line, and its end.
 
-No shell; a session of its own, below a `fence` on Linux; stdin written and both outputs drained by threads of their own,
-so that no pipe ever blocks the program for good; lines of both arrive in one queue, bounded,
-so that a flood slows the program down and not fills our memory.
+No shell; a session of its own, on Linux below a `fence`; stdin written and both outputs drained
+by threads of their own, so that no pipe ever blocks the program for good; lines of both arrive in
+one queue, bounded, so that a flood slows the program down and not fills our memory.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import queue
 import secrets
@@ -217,12 +216,13 @@ def _start(
     finally:
         os.close(theirs)
     word, _, number = reports.readline().decode().partition(" ")
-    if word != "started\n":
-        reports.close()
-        child.communicate()
-        code = int(number or errno.ECHILD)
-        raise OSError(code, os.strerror(code), argv[0])
-    return child, reports
+    if word == "started\n":
+        return child, reports
+    reports.close()
+    child.communicate()
+    if word == "failed":
+        raise OSError(int(number), os.strerror(int(number)), argv[0])
+    return _popen(argv, cwd, env), None  # our own interpreter does not start in such an environment
 
 
 def _popen(
