@@ -51,6 +51,8 @@ def test_a_full_disk_behind_stdout_is_an_error(cli: Cli, issue: str) -> None:
         )
     assert done.returncode == 1
     assert json.loads(done.stderr)["error"]["kind"] == "output"
+    for words in (["--help"], ["issue"], ["issue", "list", "-h"], ["--version"]):
+        assert "the output cannot be written" in redirected(cli, ">/dev/full", *words).stderr
 
 
 def redirected(cli: Cli, redirection: str, *args: str) -> subprocess.CompletedProcess[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
@@ -112,7 +113,8 @@ def main(
 def _run(app: App, args: list[str]) -> int:
     _check_text(args)
     try:
-        with root().make_context("gitmem", args, obj=app) as ctx:
+        # Click prints the help itself.
+        with redirect_stdout(app.console.out), root().make_context("gitmem", args, obj=app) as ctx:
             ctx.command.invoke(ctx)
     except click.exceptions.Exit as done:
         return done.exit_code
