@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.agents import fence, processes
+from gitmem.agents import processes, subreaper
 from gitmem.agents.adapter import Source
 from gitmem.agents.boundedlog import BoundedLog
 from gitmem.agents.spawn import Exited, Lines, Process, run
@@ -253,10 +253,10 @@ def test_a_program_that_is_not_there_is_an_oserror(tmp_path: Path) -> None:
         Process([str(tmp_path / "nothing")], cwd=tmp_path, env=ENV)
 
 
-def test_where_no_fence_can_be_started_the_program_runs_without(
+def test_where_no_subreaper_can_be_started_the_program_runs_without(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(fence, "__file__", str(tmp_path / "nothing"))
+    monkeypatch.setattr(subreaper, "__file__", str(tmp_path / "nothing"))
     with shell("sleep 600 & echo up; exit 7", tmp_path) as process:
         assert [line for out in all_lines(process) for line in out.lines] == ["up"]
         assert process.exit_code == 7

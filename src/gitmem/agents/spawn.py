@@ -1,6 +1,6 @@
 """The one spawner: a program, its streams read line by line, and its end.
 
-No shell; a session of its own, on Linux below a `fence`; stdin written and both outputs drained
+No shell; a session of its own, on Linux below a `subreaper`; stdin written and both outputs drained
 by threads of their own, so that no pipe ever blocks the program for good; lines of both arrive in
 one queue, bounded, so that a flood slows the program down and not fills our memory.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from gitmem.agents import fence, processes
+from gitmem.agents import processes, subreaper
 from gitmem.agents.adapter import Source
 from gitmem.agents.boundedlog import BoundedLog
 from gitmem.agents.lines import LINE_BYTES_MAX, LineSplitter
@@ -61,7 +61,7 @@ class Process:
     """A running program. Use as a context manager: leaving it stops whatever is left of it.
 
     `next` gives what happens while it runs, `rest` what is left to read when it has ended. `pid`
-    is the root of its family: its fence, else itself.
+    is the root of its family: its subreaper, else itself.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Process:
         self._reap()
 
     def _reap(self) -> None:
-        """Only now: until here nobody else could get its pid. A fence ends with its last child."""
+        """Only now: until here nobody else could get its pid. A subreaper ends with its last child."""
         try:
             self._child.wait(_SETTLE_S)
         except subprocess.TimeoutExpired:  # something cannot be stopped
@@ -202,14 +202,14 @@ class Process:
 def _start(
     argv: Sequence[str], cwd: Path, env: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], BinaryIO | None]:
-    """`argv` itself, or on Linux its fence, with what the fence reports; raises OSError."""
+    """`argv` itself, or on Linux its subreaper, with what the subreaper reports; raises OSError."""
     if sys.platform != "linux":
         return _popen(argv, cwd, env), None
     ours, theirs = os.pipe()
     reports = os.fdopen(ours, "rb")
     try:
-        fenced = [sys.executable, "-I", "-S", fence.__file__, str(theirs), str(cwd), *argv]
-        child = _popen(fenced, Path("/"), env, theirs)
+        below = [sys.executable, "-I", "-S", subreaper.__file__, str(theirs), str(cwd), *argv]
+        child = _popen(below, Path("/"), env, theirs)
     except BaseException:
         reports.close()
         raise

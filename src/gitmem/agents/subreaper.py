@@ -5,7 +5,7 @@ would belong to init as soon as its parent ends. This process is a "child subrea
 takes in every orphan of the one program, and ends when none is left. It is run by its path, in
 an interpreter that knows nothing of gitmem:
 
-    python -I -S fence.py DESCRIPTOR FOLDER PROGRAM ARGUMENT...
+    python -I -S subreaper.py DESCRIPTOR FOLDER PROGRAM ARGUMENT...
 
 It writes lines to DESCRIPTOR: `started`, or `failed` and the errno, then the exit code.
 """
@@ -17,7 +17,7 @@ import signal
 import sys
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-# A program may signal its whole family, and we the fence's: it must be the last to go.
+# We are asked to end with the whole family, and must be the last to go.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
