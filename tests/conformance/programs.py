@@ -6,6 +6,7 @@ Adding one is an entry in `PROGRAMS`.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -62,11 +63,76 @@ stream_max_retries = 1
     return {"SCRIPTED_API_KEY": "scripted"}
 
 
+def _gemini(home: Path, url: str) -> Mapping[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False, "maxAttempts": 2},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    _write(home / ".gemini" / "settings.json", json.dumps(settings))
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted", "GEMINI_MODEL": "gemini-2.5-flash"}
+
+
+def _qwen(home: Path, url: str) -> Mapping[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}},
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    _write(home / ".qwen" / "settings.json", json.dumps(settings))
+    return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "scripted", "OPENAI_MODEL": "scripted"}
+
+
+def _pi(home: Path, url: str) -> Mapping[str, str]:
+    models = [{"id": name, "contextWindow": 200_000} for name in ("scripted", "scripted-model-7")]
+    provider = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "scripted", "models": models}
+    settings = {
+        "defaultProvider": "scripted",
+        "defaultModel": "scripted",
+        "retry": {"maxRetries": 1, "baseDelayMs": 100},
+    }
+    folder = home / ".pi" / "agent"
+    _write(folder / "models.json", json.dumps({"providers": {"scripted": provider}}))
+    _write(folder / "settings.json", json.dumps(settings))
+    return {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
+
+
+def _kimi(home: Path, url: str) -> Mapping[str, str]:
+    models = "\n".join(
+        f"""[models.{name}]
+provider = "scripted"
+model = "{name}"
+max_context_size = 200000
+"""
+        for name in ("scripted", "scripted-model-7")
+    )
+    config = f"""default_model = "scripted"
+telemetry = false
+[providers.scripted]
+type = "openai"
+base_url = "{url}/v1"
+api_key = "scripted"
+[loop_control]
+max_attempts_per_step = 2
+{models}"""
+    _write(home / ".kimi-code" / "config.toml", config)
+    return {"KIMI_DISABLE_TELEMETRY": "1"}
+
+
+def _write(path: Path, words: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(words)
+
+
 PROGRAMS = {
     program.adapter: program
     for program in (
         Program("claude", "@anthropic-ai/claude-code", "2.1.332", _claude),
         Program("codex", "@openai/codex", "0.171.0", _codex),
+        Program("gemini", "@google/gemini-cli", "0.61.0", _gemini),
+        Program("kimi", "@moonshot-ai/kimi-code", "2.1.0", _kimi),
+        Program("pi", "@earendil-works/pi-coding-agent", "1.6.0", _pi),
+        Program("qwen", "@qwen-code/qwen-code", "0.24.4", _qwen),
     )
 }
 
