@@ -22,11 +22,16 @@ _MODULES = {
     "claude": "gitmem.agents.claude",
     "codex": "gitmem.agents.codex",
     "command": "gitmem.agents.command",
+    "copilot": "gitmem.agents.copilot",
+    "cursor": "gitmem.agents.cursor",
+    "droid": "gitmem.agents.droid",
     "gemini": "gitmem.agents.gemini",
     "kimi": "gitmem.agents.kimi",
     "pi": "gitmem.agents.pi",
     "qwen": "gitmem.agents.qwen",
     "hermes": "gitmem.agents.hermes",
+    "openclaw": "gitmem.agents.openclaw",
+    "opencode": "gitmem.agents.opencode",
     "runbook": "gitmem.agents.runbook",
 }
 
