@@ -1,0 +1,137 @@
+"""GitHub Copilot CLI: `copilot --output-format json`.
+
+Measured on 1.0.102: the session is told only by the last record, so a new one gets an id of
+ours; tokens stand only in the session's own file, counted run by run; it goes on asking a model
+that limits the rate for minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gitmem.agents import reasons
+from gitmem.agents.adapter import Adapter, Environment, Event, EventType, Job, JsonLinesReader, Source, Usage
+from gitmem.agents.values import count
+from gitmem.core.record import mapping, text
+from gitmem.core.states import Reason
+
+_SIGNS_OF_LIFE = ("_delta", "_partial_result", "session.skills_loaded")
+_SESSION_LOST = "No session, task, or name matched"
+# The record of the run's end stands last in the session's file, which may be large.
+_TAIL_BYTES = 1024 * 1024
+
+
+def _session(job: Job) -> str:
+    """A run directory is one run's own, so the id of its new session may follow from it."""
+    return job.session_id or str(uuid.uuid5(uuid.NAMESPACE_URL, job.run_dir.absolute().as_uri()))
+
+
+def _arguments(job: Job) -> list[str]:
+    arguments = ["--output-format", "json", "--allow-all", "--no-ask-user", "--no-auto-update"]
+    arguments += ["--model", job.model] if job.model else []
+    return [*arguments, f"--resume={job.session_id}" if job.session_id else f"--session-id={_session(job)}"]
+
+
+class _Reader(JsonLinesReader):
+    def __init__(self, job: Job, env: Environment) -> None:
+        self._session = _session(job)
+        home = env.get("COPILOT_HOME") or Path(env.get("HOME", "")) / ".copilot"
+        self._file = Path(home) / "session-state" / self._session / "events.jsonl"
+        self._started = False
+        self._reason: Reason | None = None
+
+    def line(self, text: str, source: Source) -> Iterable[Event]:
+        if source is Source.STDERR and _SESSION_LOST in text:
+            return (Event(EventType.ERROR, text, resume_rejected=True),)
+        return super().line(text, source)
+
+    def record(self, record: Mapping[str, Any]) -> Iterator[Event]:
+        if not self._started:
+            self._started = True
+            yield Event(EventType.START, session_id=self._session)
+        data, kind = mapping(record.get("data")), text(record.get("type")) or ""
+        match kind:
+            case "assistant.message" if text(data.get("content")):
+                yield Event(EventType.MESSAGE, data["content"])
+            case "tool.execution_start" | "tool.execution_complete":
+                yield _tool(kind, data)
+            case "model.call_failure":
+                yield self._failure(data)
+            case "session.error":
+                yield Event(EventType.ERROR, text(data.get("message")) or "", reason=self._why(data))
+            case "result":
+                yield self._result(record)
+            case _ if kind.endswith(_SIGNS_OF_LIFE):
+                yield Event(EventType.OTHER)
+
+    def _failure(self, data: Mapping[str, Any]) -> Event:
+        words = text(data.get("errorMessage")) or ""
+        status = count(data.get("statusCode"))
+        # Without a status no answer came, or not whole.
+        self._reason = reasons.of_status(status, words) if status else Reason.NETWORK
+        return Event(EventType.ERROR, f"{status or ''} {words}".strip(), reason=self._reason)
+
+    def _why(self, data: Mapping[str, Any]) -> Reason | None:
+        """The last failure of a call says more than the words for people do."""
+        return self._reason or reasons.of_text(text(data.get("message")) or "")
+
+    def _result(self, record: Mapping[str, Any]) -> Event:
+        session = text(record.get("sessionId"))
+        if record.get("exitCode") == 0:
+            return Event(EventType.RESULT, session_id=session)
+        return Event(EventType.RESULT, session_id=session, reason=Reason.AGENT_FAILED)
+
+    def end(self, exit_code: int) -> Iterable[Event]:
+        del exit_code
+        return (Event(EventType.OTHER, usage=_usage(self._file)),)
+
+
+def _tool(kind: str, data: Mapping[str, Any]) -> Event:
+    call, name = text(data.get("toolCallId")), text(data.get("toolName"))
+    if kind == "tool.execution_start":
+        return Event(EventType.TOOL_START, tool=name, call=call)
+    return Event(EventType.TOOL_END, text(mapping(data.get("result")).get("content")) or "", call=call)
+
+
+def _usage(file: Path) -> Usage:
+    """What the run used, as the session's own file says at its end."""
+    metrics = mapping(_last(file, "session.shutdown").get("modelMetrics"))
+    return sum((_normalised(mapping(mapping(model).get("usage"))) for model in metrics.values()), Usage())
+
+
+def _normalised(usage: Mapping[str, Any]) -> Usage:
+    everything, cached = count(usage.get("inputTokens")), count(usage.get("cacheReadTokens"))
+    return Usage(
+        input=None if everything is None else max(0, everything - (cached or 0)),
+        cached=cached,
+        output=count(usage.get("outputTokens")),
+        reasoning=count(usage.get("reasoningTokens")),
+    )
+
+
+def _last(file: Path, kind: str) -> Mapping[str, Any]:
+    """The data of the file's last record, where that is of this kind."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+            record = mapping(json.loads(stream.read().splitlines()[-1]))
+    except (OSError, ValueError, IndexError, RecursionError):
+        return {}
+    return mapping(record.get("data")) if record.get("type") == kind else {}
+
+
+ADAPTER = Adapter(
+    name="copilot",
+    executable="copilot",
+    reader=_Reader,
+    arguments=_arguments,
+    home_variables={"COPILOT_HOME": ".copilot"},
+    can_resume=True,
+    briefs=("AGENTS.md",),
+    skill_folders=(".agents/skills",),
+    minimum=(1, 0, 102),  # the one that was driven
+)
