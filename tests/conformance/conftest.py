@@ -6,7 +6,8 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +16,17 @@ import pytest
 from gitmem.agents.adapter import Adapter, Event, Job, Verdict
 from gitmem.agents.drive import Pace, drive
 from gitmem.agents.registry import adapter_named
-from tests.conformance.programs import NODE, PROGRAMS, SYSTEM_PATH, Program, cache, installed
+from tests.conformance.differs import DIFFERS
+from tests.conformance.programs import (
+    NODE,
+    PROGRAMS,
+    SYSTEM_PATH,
+    Program,
+    cache,
+    installed,
+    installed_from_pypi,
+    locked,
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +38,8 @@ def install() -> Callable[[Program], str]:
     outer = os.environ["PATH"]
 
     def path_of(program: Program) -> str:
+        if program.index == "pypi":
+            return f"{installed_from_pypi(folder, program.package, program.version)}:{SYSTEM_PATH}"
         node = installed(folder, *NODE, path=outer)
         own = installed(folder, program.package, program.version, path=f"{node}:{outer}")
         return f"{node}:{own}:{SYSTEM_PATH}"
@@ -64,10 +77,11 @@ class Bench:
             env=self.program.settings(home, url),
             home=home,
             timeout_s=90,
-            idle_timeout_s=60,
+            idle_timeout_s=self.program.quiet_s,
             start_timeout_s=60,
         )
-        return replace(job, **changes)  # type: ignore[arg-type]
+        job = replace(job, **changes)  # type: ignore[arg-type]
+        return replace(job, idle_timeout_s=max(job.idle_timeout_s, self.program.start_s))
 
     def turn(
         self,
@@ -87,11 +101,30 @@ class Bench:
 
 
 @pytest.fixture(params=sorted(PROGRAMS))
-def bench(request: pytest.FixtureRequest, install: Callable[[Program], str], tmp_path: Path) -> Bench:
+def bench(
+    request: pytest.FixtureRequest, install: Callable[[Program], str], tmp_path: Path
+) -> Iterator[Bench]:
     program = PROGRAMS[request.param]
+    skip_where_it_differs(request, program)
     bench = Bench(program, install(program), tmp_path)
     bench.outbox.mkdir(parents=True)
-    return bench
+    with turn_of(program):
+        yield bench
+
+
+def skip_where_it_differs(request: pytest.FixtureRequest, program: Program) -> None:
+    """A cell that does not apply is skipped with what was seen."""
+    name, _, cases = request.node.name.partition("[")
+    case = cases.rstrip("]").replace(program.adapter, "", 1).strip("-")
+    differs = DIFFERS.get(program.adapter, {})
+    seen = differs.get(name) or differs.get(f"{name}[{case}]")
+    if seen:
+        pytest.skip(f"n/a: {program.adapter} {program.version}: {seen}")
+
+
+def turn_of(program: Program) -> AbstractContextManager[None]:
+    """Holds back all but one of the tests of a heavy program."""
+    return locked(cache(), f"{program.adapter}.turn") if program.heavy else nullcontext()
 
 
 @pytest.fixture

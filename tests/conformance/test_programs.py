@@ -104,7 +104,7 @@ def test_a_lost_session_is_told_and_nothing_has_run(bench: Bench) -> None:
     ("step", "reason"),
     [
         (Fail(401), Reason.AUTH),
-        (Fail(429), Reason.RATE_LIMITED),
+        (Fail(429, "Rate limit reached for requests"), Reason.RATE_LIMITED),
         (Fail(500), Reason.PROVIDER_ERROR),
         (Fail(529), Reason.PROVIDER_ERROR),
         (Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), Reason.CONTEXT_OVERFLOW),
@@ -207,7 +207,7 @@ def test_a_prompt_of_200_kb_arrives_whole(bench: Bench) -> None:
 
 def test_the_model_that_is_asked_for_is_the_one_of_the_job(bench: Bench) -> None:
     with ModelServer(Say("done")) as server:
-        bench.turn(bench.job(server.url, model="scripted-model-7"))
+        bench.turn(bench.job(server.url, model=bench.program.model))
         assert server.turns[0].body["model"] == "scripted-model-7"
 
 
