@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitmem.agents.adapter import EventType, Job, Source, Usage
+from gitmem.agents.adapter import Event, EventType, Job, Source, Usage
 from gitmem.agents.registry import adapter_named
 from gitmem.agents.tally import Tally
 from gitmem.core.states import Reason
@@ -59,6 +59,22 @@ def test_its_log_is_its_only_sign_of_life(job: Job) -> None:
     reader = adapter_named("openclaw").reader(job, {})
     [event] = reader.line("[agent/embedded] tool-search: cataloged 38 tools", Source.STDERR)
     assert event.type is EventType.OTHER
+
+
+def test_asking_a_failing_model_again_is_no_sign_of_life(job: Job) -> None:
+    reader = adapter_named("openclaw").reader(job, {})
+
+    def log(words: str) -> list[Event]:
+        return list(reader.line(words, Source.STDERR))
+
+    failed = (
+        "[agent/embedded] embedded run agent end: runId=1 isError=true model=m error=x. rawError=429 Slow"
+    )
+    [trouble] = log(failed)
+    assert (trouble.type, trouble.reason) == (EventType.ERROR, Reason.RATE_LIMITED)
+    assert log("[agent/embedded] transient same-model retry 1/8") == []
+    assert log("[provider-transport-fetch] [model-fetch] response model=m status=200 elapsedMs=5") != []
+    assert log("[agent/embedded] tool-search") != []
 
 
 def test_recorded_documents_are_whole() -> None:

@@ -244,8 +244,8 @@ PROGRAMS = {
             "2026.9.6",
             _openclaw,
             model="scripted/scripted-model-7",
-            quiet_s=40,
-            start_s=40,
+            quiet_s=25,
+            start_s=25,
             heavy=True,
         ),
         Program(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from gitmem.agents.values import count, number
 from gitmem.core.record import mapping, text, texts
 from gitmem.core.states import Reason
 
+_FAILURE = re.compile(r" isError=true .* rawError=(.*)")
 _DOCUMENT_CHARS = 32 * 1024 * 1024
 
 
@@ -32,11 +34,20 @@ class _Reader(Reader):
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._size = 0
+        self._failing = False
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
-        if source is Source.STDERR:
-            return (Event(EventType.OTHER, text),)
-        return self._document(text)
+        return self._log(text) if source is Source.STDERR else self._document(text)
+
+    def _log(self, line: str) -> Iterable[Event]:
+        """A sign of life, unless it asks a failing model again, which it does for minutes."""
+        failure = _FAILURE.search(line)
+        if failure:
+            self._failing = True
+            return (Event(EventType.ERROR, failure.group(1), reason=reasons.of_text(failure.group(1))),)
+        if "[model-fetch] response" in line and " status=200 " in line:
+            self._failing = False
+        return () if self._failing else (Event(EventType.OTHER, line),)
 
     def _document(self, line: str) -> Iterable[Event]:
         """The document begins with a brace that is not indented, and ends with one: the rest is noise."""
