@@ -106,20 +106,53 @@ def test_a_reply_that_breaks_off_is_trouble_and_no_progress(reader: Reader) -> N
     assert (trouble.type, trouble.reason) == (EventType.ERROR, Reason.NETWORK)
     events = said(reader, {"type": "step_start", "part": {}}, TEXT, step_end("unknown"))
     assert {event.type for event in events} == {EventType.ERROR}
-    message, result = said(reader, TEXT, step_end("stop"))
-    assert (message.text, result.reason) == ("The answer.", None)
+    message, *_ = said(reader, TEXT, step_end("stop"))
+    [result] = reader.end(0)
+    assert (message.text, result.type, result.reason) == ("The answer.", EventType.RESULT, None)
 
 
 def test_words_beside_a_tool_call_are_no_answer(reader: Reader) -> None:
     tally = Tally()
     for event in said(reader, TEXT, TOOL, step_end("tool-calls"), step_end("stop")):
         tally.add(event)
+    for event in reader.end(0):
+        tally.add(event)
     assert tally.verdict(0).text == ""
 
 
 def test_a_last_step_that_did_not_stop_by_itself_is_no_success(reader: Reader) -> None:
-    *_, result = said(reader, TEXT, step_end("length"))
+    said(reader, TEXT, step_end("length"))
+    [result] = reader.end(0)
     assert (result.type, result.reason) == (EventType.RESULT, Reason.AGENT_FAILED)
+
+
+EXITING = 'level=INFO run=1 message="exiting loop" session.id={}'
+
+
+def test_the_log_tells_the_end_of_a_program_that_does_not_exit(reader: Reader) -> None:
+    log(reader, "INFO", "loop session.id=ses_1 step=0")
+    assert EventType.RESULT not in {event.type for event in said(reader, TEXT, step_end("stop"))}
+    assert list(reader.line(EXITING.format("ses_2"), Source.STDERR)) == []  # a sub-agent's
+    [result] = reader.line(EXITING.format("ses_1"), Source.STDERR)
+    assert (result.type, result.reason) == (EventType.RESULT, None)
+    assert list(reader.end(0)) == []
+
+
+def test_the_log_may_tell_the_end_before_the_last_record_comes(reader: Reader) -> None:
+    log(reader, "INFO", "loop session.id=ses_1 step=0")
+    assert list(reader.line(EXITING.format("ses_1"), Source.STDERR)) == []
+    *_, result = said(reader, TEXT, step_end("stop"))
+    assert result.type is EventType.RESULT
+
+
+def test_a_summary_on_the_way_is_not_the_end(reader: Reader) -> None:
+    said(reader, TEXT, step_end("stop"), {"type": "step_start", "part": {}}, TOOL, step_end("tool-calls"))
+    assert list(reader.end(0)) == []
+
+
+def test_a_program_that_fails_after_its_last_step_has_no_result(reader: Reader) -> None:
+    said(reader, TEXT, step_end("stop"))
+    assert list(reader.end(1)) == []
 
 
 def test_a_lost_session_is_told_on_stderr(reader: Reader) -> None:

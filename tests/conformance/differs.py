@@ -11,6 +11,7 @@ _FAILS = "test_a_failure_of_the_model_has_its_reason_and_no_answer[{}]".format
 _FAILS_DELIVERED = "test_of_a_failed_call_nothing_is_delivered_and_the_reason_is_right[{}]".format
 
 _SILENT = "it asks again without a word, so that the idle limit ends it and no reason is known"
+_COMPACTS = "it makes a summary and asks again, for as long as only the summary is answered"
 _CUT = "it takes a stream that breaks off for a whole answer: `completion`, exit 0"
 _NO_SESSION = "`agent exec` is one turn without a session to go on from"
 _AT_THE_END = "it prints its session and its tools only when it has ended"
@@ -26,6 +27,7 @@ DIFFERS: Mapping[str, Mapping[str, str]] = {
         _FAILS_DELIVERED("cut in the middle"): _CUT,
         "test_a_lost_session_is_told_and_nothing_has_run": "it begins a session of that id instead",
     },
+    "opencode": {_FAILS("too-long"): _COMPACTS},
     "openclaw": {
         "test_a_resumed_session_carries_the_earlier_turn_and_counts_only_its_own_tokens": _NO_SESSION,
         "test_a_lost_session_is_told_and_nothing_has_run": _NO_SESSION,

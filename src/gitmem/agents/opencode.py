@@ -1,7 +1,8 @@
 """opencode: `opencode run --format json`.
 
-Measured on 1.18.33: no record ends the turn, the `step_finish` of its last step does; a tool is
-printed only when it has ended; tokens come step by step, output without its reasoning. A failing
+Measured on 1.18.33: no record ends the turn: its last `step_finish` looks like that of a summary
+that it makes on the way, so the log or its exit tells the end; a tool is printed only when it has
+ended; tokens come step by step, output without its reasoning. A failing
 model is asked again for ever, of which only the log on stderr speaks, and a reply that breaks
 off is a step that ended for an `unknown` reason, after which it goes on.
 """
@@ -43,6 +44,8 @@ class _Reader(JsonLinesReader):
         self._broken = False  # the last step was not whole: a new one is no progress yet
         self._tool_told = False  # that it runs, by the log
         self._step = self._steps_ended = 0
+        self._last: Event | None = None  # the result, if the turn ends with the last step
+        self._at_end = False
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         return self._log(text) if source is Source.STDERR else super().line(text, source)
@@ -53,7 +56,10 @@ class _Reader(JsonLinesReader):
             yield from self._start(found.group(1))
         if step := _STEP.search(line):
             self._step = int(step.group(1))
-        if " message=evaluated permission=" in line:
+        if f'message="exiting loop" session.id={self._session}' in line:
+            self._at_end = True
+            yield from self._result()
+        elif " message=evaluated permission=" in line:
             yield from self._tool_runs(line)
         elif error := _ERROR.search(line):
             yield _trouble(error.group(1))
@@ -74,6 +80,15 @@ class _Reader(JsonLinesReader):
             self._tool_told = True
             yield Event(EventType.TOOL_START, tool=line.partition("permission=")[2].partition(" ")[0])
 
+    def _result(self) -> Iterator[Event]:
+        if self._last and self._at_end:
+            yield self._last
+            self._last = None
+
+    def end(self, exit_code: int) -> Iterable[Event]:
+        self._at_end |= exit_code == 0
+        return self._result()
+
     def record(self, record: Mapping[str, Any]) -> Iterator[Event]:
         session = text(record.get("sessionID"))
         if session:
@@ -87,7 +102,7 @@ class _Reader(JsonLinesReader):
             case "step_finish":
                 yield from self._step_ends(part)
             case "error":
-                yield _failed(mapping(record.get("error")))
+                yield _error(mapping(record.get("error")))
             case _ if not self._broken:
                 yield Event(EventType.OTHER)
 
@@ -104,7 +119,7 @@ class _Reader(JsonLinesReader):
 
     def _step_ends(self, part: Mapping[str, Any]) -> Iterator[Event]:
         reason, said = part.get("reason"), self._said
-        self._said, self._tool_told = [], False
+        self._said, self._tool_told, self._last = [], False, None
         self._steps_ended += 1
         self._broken = reason == "unknown"
         if self._broken:
@@ -115,13 +130,13 @@ class _Reader(JsonLinesReader):
             # Words beside a tool call are narration.
             kind = EventType.THINKING if reason == "tool-calls" else EventType.MESSAGE
             yield Event(kind, words)
+        yield Event(EventType.OTHER, usage=_usage(part))
         if reason == "tool-calls":
-            yield Event(EventType.OTHER, usage=_usage(part))
-        elif reason == "stop":
-            yield Event(EventType.RESULT, usage=self._total)
-        else:
-            words = f"the model's last step ended for the reason {reason!r}"
-            yield Event(EventType.RESULT, words, usage=self._total, reason=Reason.AGENT_FAILED)
+            return
+        failed = None if reason == "stop" else Reason.AGENT_FAILED
+        words = f"the model's last step ended for the reason {reason!r}" if failed else ""
+        self._last = Event(EventType.RESULT, words, usage=self._total, reason=failed)
+        yield from self._result()
 
 
 def _usage(part: Mapping[str, Any]) -> Usage:
@@ -148,12 +163,12 @@ def _unnamed(words: str) -> Reason | None:
     return Reason.PROVIDER_ERROR if "AI_APICallError" in words else None
 
 
-def _failed(error: Mapping[str, Any]) -> Event:
+def _error(error: Mapping[str, Any]) -> Event:
     data = mapping(error.get("data"))
     words = text(data.get("message")) or text(error.get("name")) or ""
     status = count(data.get("statusCode"))
     reason = reasons.of_status(status, words) if status else reasons.of_text(words)
-    return Event(EventType.RESULT, words, reason=reason or Reason.AGENT_FAILED)
+    return Event(EventType.ERROR, words, reason=reason or Reason.AGENT_FAILED)
 
 
 ADAPTER = Adapter(
