@@ -47,6 +47,7 @@ def test_the_document_may_come_after_noise_and_on_one_line(job: Job) -> None:
     [
         ('{"message": "Key is disabled after a provider auth/billing failure."}', Reason.AUTH),
         ('{"message": "something"}', Reason.AGENT_FAILED),
+        ('{"type": "cli_error", "message": "does not recognize option"}', Reason.BAD_CONFIG),
         ("null", Reason.AGENT_FAILED),
     ],
 )

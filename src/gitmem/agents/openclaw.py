@@ -66,7 +66,7 @@ class _Reader(Reader):
         except (ValueError, RecursionError):
             return ()
         self._lines, self._size = [], 0
-        return _events(document) if "status" in document else ()
+        return _events(document) if "ok" in document else ()
 
 
 def _events(document: Mapping[str, Any]) -> Iterator[Event]:
@@ -81,11 +81,14 @@ def _events(document: Mapping[str, Any]) -> Iterator[Event]:
     if document.get("ok") is True and document.get("status") == "ok":
         yield Event(EventType.RESULT, text(document.get("final")) or "", usage=usage)
         return
-    words = text(mapping(document.get("error")).get("message")) or f"status {document.get('status')}"
-    yield Event(EventType.RESULT, words, usage=usage, reason=_reason(words))
+    error = mapping(document.get("error"))
+    words = text(error.get("message")) or f"status {document.get('status')}"
+    yield Event(EventType.RESULT, words, usage=usage, reason=_reason(error, words))
 
 
-def _reason(words: str) -> Reason:
+def _reason(error: Mapping[str, Any], words: str) -> Reason:
+    if error.get("type") == "cli_error":
+        return Reason.BAD_CONFIG
     if "after a provider auth/billing failure" in words:
         return Reason.AUTH  # it remembers a refused key for a while and does not ask again
     return reasons.of_text(words) or Reason.AGENT_FAILED
