@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class _Reader(JsonLinesReader):
         self._file = Path(home) / "session-state" / self._session / "events.jsonl"
         self._started = False
         self._reason: Reason | None = None
+        self._end = Event(EventType.OTHER)
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         if source is Source.STDERR and _SESSION_LOST in text:
@@ -80,14 +82,14 @@ class _Reader(JsonLinesReader):
         return self._reason or reasons.of_text(text(data.get("message")) or "")
 
     def _result(self, record: Mapping[str, Any]) -> Event:
-        session = text(record.get("sessionId"))
-        if record.get("exitCode") == 0:
-            return Event(EventType.RESULT, session_id=session)
-        return Event(EventType.RESULT, session_id=session, reason=Reason.AGENT_FAILED)
+        reason = None if record.get("exitCode") == 0 else Reason.AGENT_FAILED
+        self._end = Event(EventType.RESULT, session_id=text(record.get("sessionId")), reason=reason)
+        return self._end
 
     def end(self, exit_code: int) -> Iterable[Event]:
+        """Its end once more, now with the tokens, which it writes down last of all."""
         del exit_code
-        return (Event(EventType.OTHER, usage=_usage(self._file)),)
+        return (replace(self._end, usage=_usage(self._file)),)
 
 
 def _tool(kind: str, data: Mapping[str, Any]) -> Event:
