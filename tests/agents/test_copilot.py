@@ -61,28 +61,51 @@ def test_asking_again_is_no_sign_of_life(job: Job) -> None:
     assert [event.type for event in events] == [EventType.START]
 
 
-def test_tokens_are_those_of_the_run_in_the_sessions_own_file(job: Job, tmp_path: Path) -> None:
-    job = replace(job, session_id="s-1")
-    folder = tmp_path / "session-state" / "s-1"
-    folder.mkdir(parents=True)
+def shutdown(**usage: int) -> dict[str, object]:
+    return {"type": "session.shutdown", "data": {"modelMetrics": {"m": {"usage": usage}}}}
+
+
+BEFORE = shutdown(inputTokens=1444, outputTokens=22, cacheReadTokens=333, reasoningTokens=7)
+AFTER = shutdown(inputTokens=2888, outputTokens=44, cacheReadTokens=666, reasoningTokens=14)
+
+
+@pytest.fixture
+def session_file(job: Job, tmp_path: Path) -> Path:
+    session = adapter_named("copilot").arguments(job)[-1].removeprefix("--session-id=")
+    path = tmp_path / "session-state" / session / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def write(path: Path, *records: object) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_tokens_stand_in_the_sessions_own_file(job: Job, tmp_path: Path, session_file: Path) -> None:
     reader = adapter_named("copilot").reader(job, {"COPILOT_HOME": str(tmp_path)})
-    usage = {"inputTokens": 2888, "outputTokens": 44, "cacheReadTokens": 666, "reasoningTokens": 14}
-    records = [
-        {"type": "session.shutdown", "data": {"modelMetrics": {"m": {"usage": {"inputTokens": 1}}}}},
-        {"type": "session.shutdown", "data": {"modelMetrics": {"m": {"usage": usage}}}},
-    ]
-    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    write(session_file, AFTER)
     [event] = reader.end(0)
     assert event.usage == Usage(input=2222, cached=666, output=44, reasoning=14)
 
 
-def test_without_the_record_of_the_runs_end_its_tokens_are_unknown(job: Job, tmp_path: Path) -> None:
-    job = replace(job, session_id="s-1")
+def test_a_resumed_run_counts_only_what_the_session_had_not_used_before(
+    job: Job, tmp_path: Path, session_file: Path
+) -> None:
+    job = replace(job, session_id=session_file.parent.name)
+    write(session_file, BEFORE, {"type": "session.resume"})
+    reader = adapter_named("copilot").reader(job, {"COPILOT_HOME": str(tmp_path)})
+    write(session_file, BEFORE, {"type": "session.resume"}, AFTER)
+    [event] = reader.end(0)
+    assert event.usage == Usage(input=1111, cached=333, output=22, reasoning=7)
+
+
+@pytest.mark.parametrize("records", [(), (BEFORE, {"type": "assistant.turn_end"})])
+def test_without_a_record_of_the_runs_own_end_its_tokens_are_unknown(
+    job: Job, tmp_path: Path, session_file: Path, records: tuple[object, ...]
+) -> None:
     reader = adapter_named("copilot").reader(job, {"COPILOT_HOME": str(tmp_path)})
     assert [event.usage for event in reader.end(0)] == [Usage()]
-    folder = tmp_path / "session-state" / "s-1"
-    folder.mkdir(parents=True)
-    (folder / "events.jsonl").write_text('{"type": "assistant.turn_end"}\n')
+    write(session_file, *records)
     assert [event.usage for event in reader.end(0)] == [Usage()]
 
 

@@ -1,15 +1,15 @@
 """GitHub Copilot CLI: `copilot --output-format json`.
 
 Measured on 1.0.102: the session is told only by the last record, so a new one gets an id of
-ours; tokens stand only in the session's own file, counted run by run; it goes on asking a model
-that limits the rate for minutes.
+ours; tokens stand only in the session's own file, at the end of a run, and go on counting over a
+resumed session; it goes on asking a model that limits the rate for minutes.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from gitmem.core.states import Reason
 
 _SIGNS_OF_LIFE = ("_delta", "_partial_result", "session.skills_loaded")
 _SESSION_LOST = "No session, task, or name matched"
-# The record of the run's end stands last in the session's file, which may be large.
+# The record of a run's end stands near the end of the session's file, which may be large.
 _TAIL_BYTES = 1024 * 1024
 
 
@@ -45,6 +45,7 @@ class _Reader(JsonLinesReader):
         self._started = False
         self._reason: Reason | None = None
         self._end = Event(EventType.OTHER)
+        self._before = _total(_records(self._file)) if job.session_id else Usage(0, 0, 0, 0)
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         if source is Source.STDERR and _SESSION_LOST in text:
@@ -89,7 +90,17 @@ class _Reader(JsonLinesReader):
     def end(self, exit_code: int) -> Iterable[Event]:
         """Its end once more, now with the tokens, which it writes down last of all."""
         del exit_code
-        return (replace(self._end, usage=_usage(self._file)),)
+        return (replace(self._end, usage=self._usage()),)
+
+    def _usage(self) -> Usage:
+        """The run's own record of its end is the last: another one there is an earlier run's."""
+        now, before = _total(_records(self._file)[-1:]), self._before
+        return Usage(
+            input=_since(now.input, before.input),
+            cached=_since(now.cached, before.cached),
+            output=_since(now.output, before.output),
+            reasoning=_since(now.reasoning, before.reasoning),
+        )
 
 
 def _tool(kind: str, data: Mapping[str, Any]) -> Event:
@@ -99,10 +110,25 @@ def _tool(kind: str, data: Mapping[str, Any]) -> Event:
     return Event(EventType.TOOL_END, text(mapping(data.get("result")).get("content")) or "", call=call)
 
 
-def _usage(file: Path) -> Usage:
-    """What the run used, as the session's own file says at its end."""
-    metrics = mapping(_last(file, "session.shutdown").get("modelMetrics"))
-    return sum((_normalised(mapping(mapping(model).get("usage"))) for model in metrics.values()), Usage())
+def _since(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else max(0, now - before)
+
+
+def _total(records: Sequence[bytes]) -> Usage:
+    """What a session had used at the last end of a run among `records`."""
+    for line in reversed(records):
+        if b'"session.shutdown"' in line:
+            return _total_in(line)
+    return Usage()
+
+
+def _total_in(line: bytes) -> Usage:
+    try:
+        record = mapping(json.loads(line))
+    except (ValueError, RecursionError):
+        return Usage()
+    models = mapping(mapping(record.get("data")).get("modelMetrics"))
+    return sum((_normalised(mapping(mapping(model).get("usage"))) for model in models.values()), Usage())
 
 
 def _normalised(usage: Mapping[str, Any]) -> Usage:
@@ -115,15 +141,14 @@ def _normalised(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def _last(file: Path, kind: str) -> Mapping[str, Any]:
-    """The data of the file's last record, where that is of this kind."""
+def _records(file: Path) -> Sequence[bytes]:
+    """The last records of a session's file."""
     try:
         with file.open("rb") as stream:
             stream.seek(max(0, file.stat().st_size - _TAIL_BYTES))
-            record = mapping(json.loads(stream.read().splitlines()[-1]))
-    except (OSError, ValueError, IndexError, RecursionError):
-        return {}
-    return mapping(record.get("data")) if record.get("type") == kind else {}
+            return stream.read().splitlines()
+    except OSError:
+        return ()
 
 
 ADAPTER = Adapter(
