@@ -12,13 +12,13 @@ from gitmem.agents.registry import adapter_named
 from gitmem.core.states import Reason
 from tests.agents.replay import read, replay
 
-HEAD = ["exec", "--output-format", "stream-json"]
+HEAD = ["exec", "--output-format", "stream-json", "--skip-permissions-unsafe"]
 
 
 def test_the_command_line(job: Job) -> None:
     arguments = adapter_named("droid").arguments
-    assert arguments(job) == [*HEAD, "--skip-permissions-unsafe"]
-    resumed = replace(job, session_id="s-1", model="custom:m-0", command=("droid", "--auto", "high"))
+    assert arguments(job) == HEAD
+    resumed = replace(job, session_id="s-1", model="custom:m-0")
     assert arguments(resumed) == [*HEAD, "--model", "custom:m-0", "--session-id", "s-1"]
 
 

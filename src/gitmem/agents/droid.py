@@ -18,14 +18,9 @@ from gitmem.agents.values import count
 from gitmem.core.record import mapping, text
 from gitmem.core.states import Reason
 
-_AUTONOMY_FLAGS = ("--auto", "--skip-permissions-unsafe")
-
 
 def _arguments(job: Job) -> list[str]:
-    """An agent's `command` may choose a level of autonomy; by default it asks for nothing."""
-    chosen = any(word.split("=")[0] in _AUTONOMY_FLAGS for word in job.command[1:])
-    arguments = ["exec", "--output-format", "stream-json"]
-    arguments += [] if chosen else ["--skip-permissions-unsafe"]
+    arguments = ["exec", "--output-format", "stream-json", "--skip-permissions-unsafe"]
     arguments += ["--model", job.model] if job.model else []
     return [*arguments, "--session-id", job.session_id] if job.session_id else arguments
 
