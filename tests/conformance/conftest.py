@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from tests.conformance.programs import (
     installed_from_pypi,
     locked,
 )
+from tests.conformance.table import Note, note
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +77,7 @@ class Bench:
             prompt,
             env=self.program.settings(home, url),
             home=home,
-            timeout_s=90,
+            timeout_s=max(90, self.program.quiet_s + 30),
             idle_timeout_s=self.program.quiet_s,
             start_timeout_s=60,
         )
@@ -112,12 +113,32 @@ def bench(
         yield bench
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note for the table how a test of a program ended."""
+    report = yield
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    program = PROGRAMS.get(parameters.get("bench") or parameters.get("workspace") or "")
+    if program and (report.when == "call" or not report.passed):
+        why = str(report.longrepr[2]).removeprefix("Skipped: n/a: ") if report.skipped else ""
+        note(Note(case_of(item.name, program), program.adapter, program.version, report.outcome, why))
+    return report
+
+
+def case_of(node: str, program: Program) -> str:
+    """`name` or `name[case]`: the name of a test without the program."""
+    name, _, cases = node.partition("[")
+    case = cases.rstrip("]").replace(program.adapter, "", 1).strip("-")
+    return f"{name}[{case}]" if case else name
+
+
 def skip_where_it_differs(request: pytest.FixtureRequest, program: Program) -> None:
     """A cell that does not apply is skipped with what was seen."""
-    name, _, cases = request.node.name.partition("[")
-    case = cases.rstrip("]").replace(program.adapter, "", 1).strip("-")
+    name = case_of(request.node.name, program)
     differs = DIFFERS.get(program.adapter, {})
-    seen = differs.get(name) or differs.get(f"{name}[{case}]")
+    seen = differs.get(name) or differs.get(name.partition("[")[0])
     if seen:
         pytest.skip(f"n/a: {program.adapter} {program.version}: {seen}")
 

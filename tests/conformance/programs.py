@@ -33,8 +33,10 @@ class Program:
     points at a model server's URL, and gives the variables that go with it.
 
     `model` is its name of the server's `scripted-model-7`. `quiet_s` is the idle limit of a turn
-    that should end by itself, `start_s` what it may need until its first request. One that is
-    `heavy` is driven once at a time.
+    that should end by itself, `refused_s` the same where nobody listens, `start_s` what it may
+    need until its first request. One that is
+    `heavy` is driven once at a time. One that `tells_tools_late` prints a tool call when the tool
+    has ended.
     """
 
     adapter: str
@@ -43,8 +45,10 @@ class Program:
     settings: Callable[[Path, str], Mapping[str, str]]
     model: str = "scripted-model-7"
     quiet_s: float = 60
+    refused_s: float = 6
     start_s: float = 0
     heavy: bool = False
+    tells_tools_late: bool = False
     index: str = "npm"
 
 
@@ -93,6 +97,8 @@ def _qwen(home: Path, url: str) -> Mapping[str, str]:
         "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
+        # Of the client; its own seven attempts, of a minute and a half in all, cannot be set.
+        "model": {"generationConfig": {"maxRetries": 0}},
     }
     _write(home / ".qwen" / "settings.json", json.dumps(settings))
     return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "scripted", "OPENAI_MODEL": "scripted"}
@@ -237,7 +243,7 @@ PROGRAMS = {
         ),
         Program("gemini", "@google/gemini-cli", "0.61.0", _gemini),
         Program("hermes", "hermes-agent[acp]", "0.19.0", _hermes, index="pypi"),
-        Program("kimi", "@moonshot-ai/kimi-code", "2.1.0", _kimi),
+        Program("kimi", "@moonshot-ai/kimi-code", "2.1.0", _kimi, tells_tools_late=True),
         Program(
             "openclaw",
             "openclaw",
@@ -257,7 +263,7 @@ PROGRAMS = {
             quiet_s=8,
         ),
         Program("pi", "@earendil-works/pi-coding-agent", "1.6.0", _pi),
-        Program("qwen", "@qwen-code/qwen-code", "0.24.4", _qwen),
+        Program("qwen", "@qwen-code/qwen-code", "0.24.4", _qwen, quiet_s=150, refused_s=150),
     )
 }
 

@@ -60,8 +60,8 @@ class Workspace:
                 "adapter": self.program.adapter,
                 "home": "isolated",
                 "env": sorted(settings),
-                "timeout_s": 90,
-                "idle_timeout_s": 20,
+                "timeout_s": max(90, self.program.quiet_s + 30),
+                "idle_timeout_s": max(20, self.program.quiet_s),
             }
             put(self.repo, "agents/solver.md", document.render(fields, "Solve it.\n"))
             put(self.repo, "queue/t1.yaml", f"issue: {ISSUE_ID}\nagent: solver\nmax_attempts: 1\n")

@@ -165,6 +165,10 @@ class Reader:
         del exit_code
         return ()
 
+    def stopped(self) -> Iterable[Event]:
+        """What the program left behind about its turn, asked when we stopped it."""
+        return ()
+
 
 class JsonLinesReader(Reader):
     """A reader of programs that print one JSON object a line; other lines are noise."""

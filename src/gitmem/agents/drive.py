@@ -212,6 +212,7 @@ class _Turn:
             self._take(lines)
         code = self._process.exit_code
         if stop:
+            self._emit(self._reader.stopped())
             return self._tally.verdict(code, stop.reason, stop.detail)
         self._emit(self._reader.end(code if code is not None else -1))
         return self._tally.verdict(code)

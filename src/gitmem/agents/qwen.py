@@ -1,7 +1,7 @@
 """Qwen Code: `qwen --output-format stream-json`, the records of Claude Code.
 
-Measured on 0.24.4: refused connections and 429, 5xx answers are tried again for minutes
-without a word; `usage` of `result` goes on counting over a resumed session, that of each
+Measured on 0.24.4: refused connections and 429, 5xx answers are tried seven times, a minute and
+a half and more, without a word, and only then told; `usage` of `result` goes on counting over a resumed session, that of each
 message does not and counts the cached input in.
 """
 
