@@ -73,8 +73,8 @@ class Turn(JsonLinesReader):
             return self._take(record)
         if "id" in record:
             self._answer(record["id"], method, params)
-        elif method == CLIENT_METHODS["session_update"] and self._prompted:
-            return self._update(params)
+        elif method == CLIENT_METHODS["session_update"]:
+            return self._update(params) if self._prompted else ()
         return (Event(EventType.OTHER),)
 
     # What goes out.
@@ -134,7 +134,7 @@ class Turn(JsonLinesReader):
             self._ask(AGENT_METHODS["session_load"], load, self._loaded, self._not_loaded)
         else:
             return self._lost("it cannot load a session")
-        return (Event(EventType.OTHER),)
+        return ()
 
     def _opened(self, result: Mapping[str, Any]) -> Iterable[Event]:
         self._session_id = text(result.get("sessionId"))
