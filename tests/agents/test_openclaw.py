@@ -58,8 +58,9 @@ def test_a_failure_has_its_reason(job: Job, error: str, reason: Reason) -> None:
 
 def test_its_log_is_its_only_sign_of_life(job: Job) -> None:
     reader = adapter_named("openclaw").reader(job, {})
-    [event] = reader.line("[agent/embedded] tool-search: cataloged 38 tools", Source.STDERR)
-    assert event.type is EventType.OTHER
+    words = "[agent/embedded] tool-search: cataloged 38 tools"
+    events = [event for _ in range(2) for event in reader.line(words, Source.STDERR)]
+    assert [event.type for event in events] == [EventType.START, EventType.OTHER]
 
 
 def test_asking_a_failing_model_again_is_no_sign_of_life(job: Job) -> None:

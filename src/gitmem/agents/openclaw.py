@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitmem.agents import reasons
@@ -34,7 +35,7 @@ class _Reader(Reader):
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._size = 0
-        self._failing = False
+        self._started = self._failing = False
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         return self._log(text) if source is Source.STDERR else self._document(text)
@@ -47,7 +48,9 @@ class _Reader(Reader):
             return (Event(EventType.ERROR, failure.group(1), reason=reasons.of_text(failure.group(1))),)
         if "[model-fetch] response" in line and " status=200 " in line:
             self._failing = False
-        return () if self._failing else (Event(EventType.OTHER, line),)
+        kind = EventType.OTHER if self._started else EventType.START
+        self._started = True
+        return () if self._failing else (Event(kind, line),)
 
     def _document(self, line: str) -> Iterable[Event]:
         """The document begins with a brace that is not indented, and ends with one: the rest is noise."""
@@ -66,24 +69,30 @@ class _Reader(Reader):
         except (ValueError, RecursionError):
             return ()
         self._lines, self._size = [], 0
-        return _events(document) if "ok" in document else ()
+        return self._events(document) if "ok" in document else ()
+
+    def _events(self, document: Mapping[str, Any]) -> Iterator[Event]:
+        session = text(document.get("sessionId"))
+        if not self._started:
+            yield Event(EventType.START, session_id=session)
+        yield from _tools(mapping(document.get("toolSummary")))
+        yield replace(_result(document), session_id=session, usage=_usage(mapping(document.get("usage"))))
 
 
-def _events(document: Mapping[str, Any]) -> Iterator[Event]:
-    yield Event(EventType.START, session_id=text(document.get("sessionId")))
-    tools = mapping(document.get("toolSummary"))
-    names = texts(tools.get("tools"))
-    for index in range(min(count(tools.get("calls")) or 0, 1000)):
+def _tools(summary: Mapping[str, Any]) -> Iterator[Event]:
+    names = texts(summary.get("tools"))
+    for index in range(min(count(summary.get("calls")) or 0, 1000)):
         name = names[min(index, len(names) - 1)] if names else None
         yield Event(EventType.TOOL_START, tool=name)
         yield Event(EventType.TOOL_END, tool=name)
-    usage = _usage(mapping(document.get("usage")))
+
+
+def _result(document: Mapping[str, Any]) -> Event:
     if document.get("ok") is True and document.get("status") == "ok":
-        yield Event(EventType.RESULT, text(document.get("final")) or "", usage=usage)
-        return
+        return Event(EventType.RESULT, text(document.get("final")) or "")
     error = mapping(document.get("error"))
     words = text(error.get("message")) or f"status {document.get('status')}"
-    yield Event(EventType.RESULT, words, usage=usage, reason=_reason(error, words))
+    return Event(EventType.RESULT, words, reason=_reason(error, words))
 
 
 def _reason(error: Mapping[str, Any], words: str) -> Reason:
