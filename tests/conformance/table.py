@@ -38,6 +38,24 @@ scripted agent in `tests/agents/test_acp.py`, and as `hermes`, which runs on it 
 | `command` | any program, `tests/agents/test_command.py` |
 | `cursor` | its program cannot be installed from a registry: on a stream of the recorded shape only |
 | `runbook` | part of gitmem, `tests/agents/test_runbook.py` |
+
+## Adding a program
+
+One that speaks the Agent Client Protocol needs no adapter: `gitmem agent create NAME --adapter acp
+--command PROGRAM --command ARGUMENT`. Any other is one file in `src/gitmem/agents/` and one line in
+`src/gitmem/agents/registry.py`:
+
+1. an `ADAPTER`, the facts: executable, arguments, variables, folders of its own below a home, names of its
+   instruction files, folders of its skills (`src/gitmem/agents/adapter.py` says what each means);
+2. a `Reader`, which turns each line that the program prints into events. What counts as success, the final
+   text, usage and the limits are common to all: the reader tells a `RESULT` only where the program itself
+   says how its turn ended, a `MESSAGE` for words that are whole, `TOOL_START` and `TOOL_END` with the
+   program's id of the call, an `ERROR` with a reason for trouble that it may get over, and usage with input
+   counted without what was cached. `src/gitmem/agents/codex.py` is a short one to start from.
+
+Then an entry in `tests/conformance/programs.py` with an exact version and the settings that point it at a
+model on loopback; `make conformance` drives it and writes its column. A test that cannot apply gets the
+reason, as seen with that version, in `tests/conformance/differs.py`.
 """
 
 _TURN = "test_a_turn_with_a_tool_call_writes_files_and_gives_the_final_answer"

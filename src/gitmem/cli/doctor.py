@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 
@@ -47,8 +48,9 @@ def _checks(app: App) -> Iterator[Check]:
 
 def _programs(wanted: Mapping[str, tuple[str, ...]]) -> Iterator[Check]:
     """The program behind each adapter, with its version; only one that an agent wants has to be there."""
-    for name in sorted({*registry.names(), *wanted}):
-        yield _program(f"agent {name}", name, wanted.get(name))
+    names = sorted({*registry.names(), *wanted})
+    with ThreadPoolExecutor() as pool:  # some take seconds to say their version
+        yield from pool.map(lambda name: _program(f"agent {name}", name, wanted.get(name)), names)
 
 
 def _program(label: str, name: str, command: tuple[str, ...] | None) -> Check:
