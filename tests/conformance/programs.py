@@ -34,9 +34,8 @@ class Program:
 
     `model` is its name of the server's `scripted-model-7`. `quiet_s` is the idle limit of a turn
     that should end by itself, `refused_s` the same where nobody listens, `start_s` what it may
-    need until its first request. One that is
-    `heavy` is driven once at a time. One that `tells_tools_late` prints a tool call when the tool
-    has ended.
+    need until its first request. One that is `heavy` is driven once at a time. One that
+    `tells_tools_late` prints a tool call when the tool has ended.
     """
 
     adapter: str
@@ -250,8 +249,8 @@ PROGRAMS = {
             "2026.9.6",
             _openclaw,
             model="scripted/scripted-model-7",
-            quiet_s=25,
-            start_s=25,
+            quiet_s=45,
+            start_s=45,
             heavy=True,
         ),
         Program(

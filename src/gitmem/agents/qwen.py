@@ -1,8 +1,8 @@
 """Qwen Code: `qwen --output-format stream-json`, the records of Claude Code.
 
 Measured on 0.24.4: refused connections and 429, 5xx answers are tried seven times, a minute and
-a half and more, without a word, and only then told; `usage` of `result` goes on counting over a resumed session, that of each
-message does not and counts the cached input in.
+a half and more, without a word, and only then told; `usage` of `result` goes on counting over a
+resumed session, that of each message does not and counts the cached input in.
 """
 
 from __future__ import annotations
