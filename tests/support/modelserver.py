@@ -29,10 +29,11 @@ _WIRES: tuple[Wire, ...] = (Anthropic(), Responses(), Chat(), Google())
 
 @dataclass(frozen=True)
 class Fail:
-    """Answer with an HTTP status."""
+    """Answer with an HTTP status; `details` are further fields of the error."""
 
     status: int
     message: str = ""
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _play(self, wire: Wire, step: Step, body: Mapping[str, Any]) -> None:
         match step:
-            case Fail(status, message):
-                self._json(status, wire.error(status, message))
+            case Fail(status, message, details):
+                error = wire.error(status, message)
+                self._json(status, {**error, "error": {**error["error"], **(details or {})}})
             case Hang():
                 self.server.owner.hanging.set()
                 self.server.owner.closing.wait()

@@ -34,7 +34,7 @@ class _Reader(JsonLinesReader):
     def __init__(self, job: Job) -> None:
         self._resumed = job.session_id is not None
         self._words = ""
-        self._failed = False
+        self._failed = self._quota_spent = False
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         return self._stderr(text) if source is Source.STDERR else super().line(text, source)
@@ -43,6 +43,7 @@ class _Reader(JsonLinesReader):
         if self._resumed and _SESSION_LOST in words:
             yield Event(EventType.ERROR, words, resume_rejected=True)
         elif _QUOTA_SPENT in words:
+            self._quota_spent = True
             yield Event(EventType.ERROR, words, reason=Reason.QUOTA)
         elif retry := _RETRY.match(words):
             status = int(retry[1]) if retry[1] else None
@@ -90,8 +91,8 @@ class _Reader(JsonLinesReader):
 
     def end(self, exit_code: int) -> Iterator[Event]:
         """What the words of the failure left open."""
-        reason = reasons.of_status(exit_code + 256) if self._failed and exit_code >= 144 else None
-        if reason:
+        if self._failed and exit_code >= 144:
+            reason = Reason.QUOTA if self._quota_spent else reasons.of_status(exit_code + 256)
             yield Event(EventType.ERROR, reason=reason)
 
 
