@@ -241,7 +241,7 @@ PROGRAMS = {
             quiet_s=8,
         ),
         Program("gemini", "@google/gemini-cli", "0.61.0", _gemini),
-        Program("hermes", "hermes-agent[acp]", "0.19.0", _hermes, index="pypi"),
+        Program("hermes", "hermes-agent[acp]", "0.19.0", _hermes, start_s=15, index="pypi"),
         Program("kimi", "@moonshot-ai/kimi-code", "2.1.0", _kimi, tells_tools_late=True),
         Program(
             "openclaw",
