@@ -35,6 +35,7 @@ class Program:
     `model` is its name of the server's `scripted-model-7`. `quiet_s` is the idle limit of a turn
     that should end by itself, `refused_s` the same where nobody listens, `start_s` what it may
     need until its first request. One that is `heavy` is driven once at a time. One that
+    `tells_at_end` prints session and tools only when it has ended. One that
     `tells_tools_late` prints a tool call when the tool has ended.
     """
 
@@ -47,6 +48,7 @@ class Program:
     refused_s: float = 6
     start_s: float = 0
     heavy: bool = False
+    tells_at_end: bool = False
     tells_tools_late: bool = False
     index: str = "npm"
 
@@ -231,14 +233,13 @@ PROGRAMS = {
     for program in (
         Program("claude", "@anthropic-ai/claude-code", "2.1.332", _claude),
         Program("codex", "@openai/codex", "0.171.0", _codex),
-        Program("copilot", "@github/copilot", "1.0.102", _copilot, quiet_s=8),
+        Program("copilot", "@github/copilot", "1.0.102", _copilot, quiet_s=20),
         Program(
             "droid",
             "droid",
             "0.215.0",
             _droid,
             model="custom:scripted-model-7-1",
-            quiet_s=8,
         ),
         Program("gemini", "@google/gemini-cli", "0.61.0", _gemini),
         Program("hermes", "hermes-agent[acp]", "0.19.0", _hermes, start_s=15, index="pypi"),
@@ -252,6 +253,7 @@ PROGRAMS = {
             quiet_s=45,
             start_s=45,
             heavy=True,
+            tells_at_end=True,
         ),
         Program(
             "opencode",
@@ -259,7 +261,8 @@ PROGRAMS = {
             "1.18.33",
             _opencode,
             model="scripted/scripted-model-7",
-            quiet_s=8,
+            quiet_s=20,
+            start_s=8,
         ),
         Program("pi", "@earendil-works/pi-coding-agent", "1.6.0", _pi),
         Program("qwen", "@qwen-code/qwen-code", "0.24.4", _qwen, quiet_s=150, refused_s=150),

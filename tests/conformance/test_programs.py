@@ -189,7 +189,7 @@ def test_cancelling_while_the_model_hangs_stops_everything(bench: Bench) -> None
         cancel.set()
         verdict = turn.result(60)
     assert verdict.reason is Reason.CANCELLED
-    assert verdict.session_id
+    assert verdict.session_id or bench.program.tells_at_end
     assert _left_of(bench) == []
 
 
@@ -207,12 +207,12 @@ def test_cancelling_while_a_tool_runs_leaves_no_process(bench: Bench) -> None:
         turn = pool.submit(bench.turn, bench.job(server.url), cancel, watch)
         assert running.wait() == "started"
         # Some tell it after the tool has begun, one only when it has ended.
-        assert bench.program.tells_tools_late or told.wait(60)
+        assert bench.program.tells_tools_late or bench.program.tells_at_end or told.wait(60)
         assert len(_left_of(bench)) >= 3
         cancel.set()
         verdict = turn.result(60)
     assert verdict.reason is Reason.CANCELLED
-    assert verdict.tool_ran
+    assert verdict.tool_ran or bench.program.tells_at_end
     assert _left_of(bench) == []
 
 
