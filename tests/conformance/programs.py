@@ -262,7 +262,7 @@ PROGRAMS = {
             _opencode,
             model="scripted/scripted-model-7",
             quiet_s=20,
-            start_s=8,
+            start_s=15,
         ),
         Program("pi", "@earendil-works/pi-coding-agent", "1.6.0", _pi),
         Program("qwen", "@qwen-code/qwen-code", "0.24.4", _qwen, quiet_s=150, refused_s=150),
