@@ -39,8 +39,9 @@ lint: dev       ## Check style, types and the direction of imports
 unit: dev       ## Run the tests that need nothing but git
 	$(BIN)/pytest -q -n auto -m "not conformance and not soak"
 
-conformance: dev  ## Drive the real agent programs (from npm) against a model server on loopback
-	$(BIN)/pytest -q -n auto -m "conformance and not soak"
+conformance: dev  ## Drive the real agent programs against a model server on loopback; writes docs/agents.md
+	@$(BIN)/pytest -q -n auto -m "conformance and not soak"; ended=$$?; \
+	  $(BIN)/python -m tests.conformance.table && exit $$ended
 
 soak: dev       ## Run the long forms of the tests
 	$(BIN)/pytest -q -m soak

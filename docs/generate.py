@@ -45,6 +45,7 @@ SHAPES = {
     "event of `log`": "`commit time actor action trace refs subject`",
     "problem of `check` and `skill lint`": "`path line column severity code message hint`",
     "finding of `doctor`": "`name status message cure`",
+    "`agent test`": "the agent, and `checks`: findings like those of `doctor`",
     "`status`": "`queued running waiting tasks runners waiting_for_people open_issues files_with_errors "
     "warnings`; with `--since` also `since`",
     "`init`": "`id name branch path repository commit`",
