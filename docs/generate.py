@@ -33,8 +33,8 @@ At least these keys; more may come, none is renamed. References are typed, as in
 """
 
 SHAPES = {
-    "issue": "`id title status priority assignee labels parent blocked_by path created created_by problems`; `view` "
-    "and writing verbs add `body acceptance_criteria context_refs comments`",
+    "issue": "`id title status priority assignee labels parent blocked_by path created created_by "
+    "problems`; `view` and writing verbs add `body acceptance_criteria context_refs comments`",
     "comment": "`id issue author created kind reply_to body path`",
     "task": "`id issue agent state attempt priority trigger path`",
     "run": "`id task issue agent outcome reason commit branch produced usage session_id snapshot "

@@ -30,6 +30,17 @@ from tests.conformance.programs import (
 from tests.conformance.table import Note, note
 
 
+# Driven in every run of the tests; the others take an hour and more, and gigabytes to install.
+EVERY_RUN = frozenset({"claude", "codex"})
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    named = {value for value in params.values() if isinstance(value, str)} & set(PROGRAMS)
+    if named - EVERY_RUN:
+        item.add_marker(pytest.mark.extended)
+
+
 @pytest.fixture(scope="session")
 def install() -> Callable[[Program], str]:
     """Gives the PATH on which a program is found, the right node before it."""
