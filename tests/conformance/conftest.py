@@ -29,7 +29,6 @@ from tests.conformance.programs import (
 )
 from tests.conformance.table import Note, note
 
-
 # Driven in every run of the tests; the others take an hour and more, and gigabytes to install.
 EVERY_RUN = frozenset({"claude", "codex"})
 
