@@ -168,6 +168,37 @@ def test_a_daemon_left_by_a_finished_program_is_stopped(job: Job, turn: Drive) -
     assert processes_in(job.work) == []
 
 
+# Nothing but its descent tells whose it is: its parent, its session, its variables are gone.
+HIDDEN = "subprocess.call(['sh', '-c', '(setsid env -i sleep 272 >/dev/null 2>&1 &)']);"
+
+
+def test_a_daemon_with_a_cleaned_environment_in_its_own_session_is_stopped(job: Job, turn: Drive) -> None:
+    for _ in range(3):
+        assert turn(scripted(HIDDEN + DONE), job).reason is None
+        assert processes_in(job.work) == []
+
+
+def test_of_two_turns_at_once_each_stops_its_own_hidden_daemons(
+    job: Job, turn: Drive, bell: Bell, tmp_path: Path
+) -> None:
+    other = replace(job, work=tmp_path / "other", run_dir=tmp_path / "run")
+    for folder in (other.work, other.run_dir):
+        folder.mkdir()
+    cancel = threading.Event()
+    stays = f"{HIDDEN}open({str(bell.path)!r}, 'w').write('up'); time.sleep(600)"
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(turn, scripted(stays), other, cancel)
+        bell.wait()
+        left = processes_in(other.work)
+        assert turn(scripted(HIDDEN + DONE), job).reason is None
+        assert processes_in(job.work) == []
+        assert len(left) == 2
+        assert processes_in(other.work) == left
+        cancel.set()
+        assert ended.result(60).reason is Reason.CANCELLED
+    assert processes_in(other.work) == []
+
+
 def test_when_the_listener_fails_the_program_is_stopped(job: Job, turn: Drive) -> None:
     def fail(_event: Event) -> None:
         raise ZeroDivisionError

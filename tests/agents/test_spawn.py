@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.agents import processes
+from gitmem.agents import fence, processes
 from gitmem.agents.adapter import Source
 from gitmem.agents.boundedlog import BoundedLog
 from gitmem.agents.spawn import Exited, Lines, Process, run
@@ -269,6 +269,16 @@ def test_without_proc_the_same_processes_are_found(
 def test_a_program_that_is_not_there_is_an_oserror(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Process([str(tmp_path / "nothing")], cwd=tmp_path, env=ENV)
+
+
+def test_where_no_fence_can_be_started_the_program_runs_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fence, "__file__", str(tmp_path / "nothing"))
+    with shell("sleep 600 & echo up; exit 7", tmp_path) as process:
+        assert [line for out in all_lines(process) for line in out.lines] == ["up"]
+        assert process.exit_code == 7
+    assert process.family() == []
 
 
 def test_run_gives_the_end_of_what_was_printed(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.agents import registry
+from gitmem.store.checkout import LOCK_MARK
+from gitmem.store.lock import exclusive
 from tests.cli.conftest import Cli
 from tests.conftest import git, put
 
@@ -283,6 +285,27 @@ def test_doctor_finds_what_is_left_over_and_names_the_cure(cli: Cli, issue: str)
         assert found[name]["status"] == "warn", name
         assert found[name]["cure"]
     assert "secret" not in found["remote"]["message"]
+
+
+def test_doctor_tells_the_index_lock_of_a_change_under_way_and_removes_a_left_over_one(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.store.journal.RECOVERY_WAIT_S", 0.0)
+    (cli.folder / ".git/index.lock").write_bytes(LOCK_MARK)
+    with exclusive(cli.folder / ".git/gitmem/lock"):
+        found = checks(cli)["index.lock"]
+    assert "gitmem's own" in found["message"]
+    assert checks(cli)["index.lock"]["status"] == "ok"
+    git(cli.folder, "commit", "-q", "--allow-empty", "-m", "the user's next ordinary commit")
+
+
+def test_doctor_names_a_work_tree_that_cannot_be_found(cli: Cli, tmp_path: Path) -> None:
+    git(cli.folder, "init", "-q", f"--separate-git-dir={tmp_path / 'store'}")
+    git(cli.folder, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    result = cli("doctor", "--json", within=tmp_path / "linked")
+    found = next(check for check in result.json if check["name"] == "workspace")
+    assert found["status"] == "warn"
+    assert "cannot be found" in found["message"]
 
 
 def test_doctor_works_without_a_workspace_and_an_identity(cli: Cli, tmp_path: Path, hermetic: Path) -> None:

@@ -206,6 +206,41 @@ def test_a_hand_dropped_and_staged_file_is_taken_in_too(repo: Path, ws: Workspac
     assert clean(repo)
 
 
+@pytest.mark.parametrize("rename", ["git mv", "mv"])
+def test_a_rename_that_is_not_committed_yet_goes_into_the_commit_whole(
+    repo: Path, ws: Workspace, rename: str
+) -> None:
+    put(repo, ISSUE, TEXT)
+    subprocess.run([*rename.split(), ISSUE, "issues/renamed.md"], cwd=repo, check=True)
+    put(repo, "theirs.txt", "x", commit=False)
+    git(repo, "add", "theirs.txt")
+    done = start(ws, "issues/renamed.md")
+    assert done.warnings == ()
+    assert git(repo, "ls-tree", "-r", "--name-only", "main", "issues").split() == ["issues/renamed.md"]
+    git(repo, "commit", "-q", "-m", "the user's next ordinary commit")
+    assert git(repo, "diff", "--name-only", done.oid, "main").split() == ["theirs.txt"]
+    assert clean(repo)
+
+
+def test_deleting_a_renamed_file_does_not_bring_its_old_path_back(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    git(repo, "mv", ISSUE, "issues/renamed.md")
+    gone = change(ws)
+    gone.delete("issues/renamed.md")
+    gone.commit("x")
+    assert git(repo, "ls-tree", "-r", "--name-only", "main", "issues") == ""
+    assert clean(repo)
+
+
+def test_a_new_file_beside_a_removed_one_of_another_id_is_no_rename(repo: Path, ws: Workspace) -> None:
+    put(repo, ISSUE, TEXT)
+    (repo / ISSUE).unlink()
+    put(repo, "issues/new.md", TEXT.replace("7k3q9d2m", "8k3q9d2m"), commit=False)
+    start(ws, "issues/new.md")
+    assert show(repo) == TEXT
+    assert git(repo, "status", "--porcelain").split() == ["D", ISSUE]
+
+
 def test_an_untracked_file_in_the_way_is_never_overwritten(repo: Path, ws: Workspace) -> None:
     put(repo, "members/x.md", "mine", commit=False)
     make = change(ws)

@@ -2,8 +2,9 @@
 
 A process group is not enough: agents' tools start sessions of their own, and their daemons
 outlive them (measured on two agent programs). A process is ours if it descends from the one
-we started, if it is in its session, or if it carries our mark in its environment, which also
-finds what has been re-parented. It is known by pid *and* start time: pids are reused.
+we started (on Linux from its `fence`, which orphans stay below), if it is in its session, or
+if it carries our mark in its environment, which also finds what has been re-parented. It is
+known by pid *and* start time: pids are reused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one spawner: a program, its streams read line by line, and its end.
 
-No shell; a session of its own; stdin written and both outputs drained by threads of their own,
-so that no pipe ever blocks the program for good; lines of both arrive in one queue, bounded,
-so that a flood slows the program down and not fills our memory.
+No shell; a session of its own, on Linux below a `fence`; stdin written and both outputs drained
+by threads of their own, so that no pipe ever blocks the program for good; lines of both arrive in
+one queue, bounded, so that a flood slows the program down and not fills our memory.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import queue
 import secrets
 import select
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -20,9 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
-from gitmem.agents import processes
+from gitmem.agents import fence, processes
 from gitmem.agents.adapter import Source
 from gitmem.agents.boundedlog import BoundedLog
 from gitmem.agents.lines import LINE_BYTES_MAX, LineSplitter
@@ -59,7 +60,8 @@ Output = Lines | Closed | Exited
 class Process:
     """A running program. Use as a context manager: leaving it stops whatever is left of it.
 
-    `next` gives what happens while it runs, `rest` what is left to read when it has ended.
+    `next` gives what happens while it runs, `rest` what is left to read when it has ended. `pid`
+    is the root of its family: its fence, else itself.
     """
 
     def __init__(
@@ -85,16 +87,7 @@ class Process:
         self._open = set(Source)
         self._abandoned = threading.Event()
         self._line_limit = line_limit
-        self._child = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env={**env, "GITMEM_SPAWN": mark.partition("=")[2]},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-        )
+        self._child, self._reports = _start(argv, cwd, {**env, "GITMEM_SPAWN": mark.partition("=")[2]})
         self.pid = self._child.pid
         self.exit_code: int | None = None
         self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -157,7 +150,8 @@ class Process:
             splitter.cut = 0
 
     def _wait(self) -> None:
-        self.exit_code = _exit_code(self._child)
+        said = self._reports.readline() if self._reports else b""
+        self.exit_code = int(said) if said else _exit_code(self._child)
         self._put(Exited(self.exit_code))
 
     def _put(self, output: Output) -> None:
@@ -191,7 +185,8 @@ class Process:
 
     def family(self) -> list[processes.Entry]:
         """The living processes of this program, its own first."""
-        return processes.family(self.pid, self._mark)
+        found = processes.family(self.pid, self._mark)
+        return [entry for entry in found if entry.pid != self.pid] if self._reports else found
 
     def stop(self) -> list[processes.Entry]:
         """Stop the program and everything it left; returns what could not be stopped."""
@@ -208,7 +203,59 @@ class Process:
         self.close()
         for thread in self._threads:
             thread.join(timeout=2 * _POLL_MS / 1000)
-        self._child.poll()  # reaped only now: until here nobody else could get its pid
+        self._reap()
+
+    def _reap(self) -> None:
+        """Only now: until here nobody else could get its pid. A fence ends with its last child."""
+        try:
+            self._child.wait(_SETTLE_S)
+        except subprocess.TimeoutExpired:  # something cannot be stopped
+            self._child.kill()
+            self._child.wait()
+        if self._reports:
+            self._reports.close()
+
+
+def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], BinaryIO | None]:
+    """`argv` itself, or on Linux its fence, with what the fence reports; raises OSError."""
+    if sys.platform != "linux":
+        return _popen(argv, cwd, env), None
+    ours, theirs = os.pipe()
+    reports = os.fdopen(ours, "rb")
+    try:
+        fenced = [sys.executable, "-I", "-S", fence.__file__, str(theirs), str(cwd), *argv]
+        child = _popen(fenced, Path("/"), env, theirs)
+    except BaseException:
+        reports.close()
+        raise
+    finally:
+        os.close(theirs)
+    word, _, number = reports.readline().decode().partition(" ")
+    if word == "started\n":
+        return child, reports
+    reports.close()
+    child.communicate()
+    if word == "failed":
+        raise OSError(int(number), os.strerror(int(number)), argv[0])
+    return _popen(argv, cwd, env), None  # our own interpreter does not start in such an environment
+
+
+def _popen(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], *descriptors: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=descriptors,
+        bufsize=0,
+    )
 
 
 def _exit_code(child: subprocess.Popen[bytes]) -> int:

@@ -16,6 +16,7 @@ from gitmem.core.record import Severity
 from gitmem.ops.identity import NO_IDENTITY_HINT, handle_for
 from gitmem.ops.template import public_url
 from gitmem.store import claims, git_files, git_process
+from gitmem.store.checkout import is_our_lock
 from gitmem.store.git import Git
 from gitmem.store.journal import journal_path, lock_path
 from gitmem.store.lock import exclusive
@@ -137,6 +138,14 @@ def _identity(ws: Workspace) -> Check:
 
 def _branch(ws: Workspace) -> Check:
     tip = ws.tip()
+    for git_dir in git_files.lost_worktrees(ws.git.places):
+        if git_files.head_branch(git_dir) == ws.branch:
+            return warn(
+                "workspace",
+                f"branch {ws.branch} is checked out in a work tree that cannot be found from here "
+                f"(its git directory is {git_dir}); gitmem waits with changes",
+                "run gitmem in that work tree, or check out another branch there",
+            )
     where = f"checked out in {ws.root}" if ws.root else "not checked out; the branch is read all the same"
     return ok("workspace", f"{ws.config.name} on branch {ws.branch} at {tip[:10]}, {where}")
 
@@ -156,6 +165,12 @@ def _operation(ws: Workspace) -> Check:
 def _index_locks(ws: Workspace) -> Check:
     for tree in git_files.worktrees(ws.git.places):
         lock = tree.git_dir / "index.lock"
+        if is_our_lock(lock):
+            return warn(
+                "index.lock",
+                f"{lock} is gitmem's own: a change is being made, or was killed",
+                "nothing: the next gitmem command of any kind removes one that was left over",
+            )
         if lock.exists():
             return warn(
                 "index.lock",

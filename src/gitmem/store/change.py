@@ -179,7 +179,8 @@ class Change:
     def _commit_once(self, move: BranchMove, tip: str, head: _Head) -> Committed:
         for check in self._guards:
             check(tip)
-        moves = [step for path, intent in self._intents.items() if (step := self._plan(tip, path, intent))]
+        steps = [self._plan(tip, path, intent) for path, intent in self._intents.items()]
+        moves = move.with_old_paths(tip, [step for step in steps if step])
         updates = [update() for update in self._updates]
         unseen = self._unseen({step.path for step in moves}, move)
         if not moves and not updates:

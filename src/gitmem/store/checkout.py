@@ -193,6 +193,12 @@ class IndexUpdate:
         self._marks = {path: entry.marks for path, entry in found.items() if entry.marks}
         return found
 
+    def widen(self, paths: list[str]) -> None:
+        """List the entries of these paths instead; before `staged` is asked for."""
+        if self._listing is not None:
+            git_process.abandon(self._listing)
+        self._listing = self._checkout.start_listing(paths)
+
     def begin(self, changes: Iterable[EntryChange | None]) -> None:
         """Tell git what to enter; it works beside us until `finish`."""
         fresh = []
@@ -270,14 +276,19 @@ def _cannot_lock(lock: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot write {lock}: {error.strerror}", "nothing was changed")
 
 
+def is_our_lock(lock: Path) -> bool:
+    """True where the `index.lock` is one that gitmem holds, or held when it was killed."""
+    try:
+        return lock.read_bytes() == LOCK_MARK
+    except FileNotFoundError:
+        return False
+
+
 def drop_our_lock(index: Path) -> None:
     """Remove an `index.lock` that a crashed gitmem left; anybody else's stays."""
     lock = index.with_name("index.lock")
-    try:
-        if lock.read_bytes() == LOCK_MARK:
-            lock.unlink()
-    except FileNotFoundError:
-        return
+    if is_our_lock(lock):
+        lock.unlink(missing_ok=True)
 
 
 def mode_of(entry_mode: str | None) -> str:

@@ -118,6 +118,23 @@ class BranchMove:
         _end(git, checkout, journal, landed=True)
         return [plan.warning for plan in plans if plan.warning]
 
+    def with_old_paths(self, tip: str, moves: Sequence[PathMove]) -> list[PathMove]:
+        """The moves, and the removal of the path that a file taken in had before the user renamed it."""
+        taken = [move for move in moves if move.taken is not None]
+        if not taken or self._checkout is None or self._index is None:
+            return list(moves)
+        from gitmem.store.renames import old_paths  # late: yaml, only where an uncommitted file is taken in
+
+        removed = {}
+        for move in taken:
+            for old in old_paths(self._workspace.git, self._checkout, tip, move.path, move.taken or b""):
+                removed[old.path] = PathMove(old.path, old.mode, old.oid, None)
+        for move in moves:
+            removed.pop(move.path, None)
+        if removed:
+            self._index.widen([*self._paths, *removed])
+        return [*moves, *removed.values()]
+
     def unseen(self, path: str, transform: Callable[[bytes], bytes]) -> str | None:
         """A warning where the branch needs no change by `transform`, but the user's copy would."""
         if self._checkout is None or self._checkout.is_blocked(path):
