@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install dev test lint unit conformance soak bench docs clean help
+.PHONY: demo install dev test lint unit conformance conformance-all soak bench docs clean help
 
 help:           ## Show this help
-	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
+	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
 demo: install   ## Install into .venv and run the main job on a throw-away workspace
 	@$(BIN)/gitmem demo
@@ -39,8 +39,12 @@ lint: dev       ## Check style, types and the direction of imports
 unit: dev       ## Run the tests that need nothing but git
 	$(BIN)/pytest -q -n auto -m "not conformance and not soak"
 
-conformance: dev  ## Drive the real agent programs (from npm) against a model server on loopback
-	$(BIN)/pytest -q -n auto -m "conformance and not soak"
+conformance: dev  ## Drive the real claude and codex (from npm) against a model server on loopback
+	$(BIN)/pytest -q -n auto -m "conformance and not extended and not soak"
+
+conformance-all: dev  ## Drive every agent program that can be installed; writes docs/agents.md
+	@$(BIN)/pytest -q -n auto -m "conformance and not soak"; ended=$$?; \
+	  $(BIN)/python -m tests.conformance.table && exit $$ended
 
 soak: dev       ## Run the long forms of the tests
 	$(BIN)/pytest -q -m soak

@@ -33,8 +33,8 @@ At least these keys; more may come, none is renamed. References are typed, as in
 """
 
 SHAPES = {
-    "issue": "`id title status priority assignee labels parent blocked_by path created created_by problems`; `view` "
-    "and writing verbs add `body acceptance_criteria context_refs comments`",
+    "issue": "`id title status priority assignee labels parent blocked_by path created created_by "
+    "problems`; `view` and writing verbs add `body acceptance_criteria context_refs comments`",
     "comment": "`id issue author created kind reply_to body path`",
     "task": "`id issue agent state attempt priority trigger path`",
     "run": "`id task issue agent outcome reason commit branch produced usage session_id snapshot "
@@ -45,6 +45,7 @@ SHAPES = {
     "event of `log`": "`commit time actor action trace refs subject`",
     "problem of `check` and `skill lint`": "`path line column severity code message hint`",
     "finding of `doctor`": "`name status message cure`",
+    "`agent test`": "the agent, and `checks`: findings like those of `doctor`",
     "`status`": "`queued running waiting tasks runners waiting_for_people open_issues files_with_errors "
     "warnings`; with `--since` also `since`",
     "`init`": "`id name branch path repository commit`",

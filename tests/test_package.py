@@ -114,11 +114,14 @@ def test_the_wheel_declares_what_the_project_declares(installed: Path) -> None:
     said = subprocess.run(
         [installed / "python", "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    assert sorted(said.split()) == sorted(PROJECT["dependencies"])
+    extras = PROJECT["optional-dependencies"]
+    optional = [f"{one}; extra == '{name}'" for name, needs in extras.items() for one in needs]
+    assert sorted(said.splitlines()) == sorted([*PROJECT["dependencies"], *optional])
 
 
 def test_every_package_that_is_imported_is_declared() -> None:
-    declared = needed(PROJECT["dependencies"])
+    optional = [one for needs in PROJECT["optional-dependencies"].values() for one in needs]
+    declared = needed([*PROJECT["dependencies"], *optional])
     providers = packages_distributions()
     missing = {}
     for path in (ROOT / "src").rglob("*.py"):

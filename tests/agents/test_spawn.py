@@ -55,6 +55,24 @@ def test_it_sees_only_the_environment_it_is_given(tmp_path: Path, monkeypatch: p
     assert names - {"PATH", "PWD", "SHLVL", "_", "OLDPWD"} == {"GITMEM_SPAWN"}
 
 
+def test_stdin_may_stay_open_for_a_conversation_until_it_is_closed(tmp_path: Path) -> None:
+    with python(
+        "for line in open(0): print('heard', line, end='', flush=True)", tmp_path, stdin=None
+    ) as process:
+        process.send(b"one\n")
+        assert process.next(60) == Lines(Source.STDOUT, ("heard one",))
+        process.send(b"two\n")
+        process.close()
+        assert [line for out in all_lines(process) for line in out.lines] == ["heard two"]
+        assert process.exit_code == 0
+
+
+def test_a_conversation_that_is_left_open_ends_with_the_process(tmp_path: Path) -> None:
+    with shell("exec sleep 600", tmp_path, stdin=None) as process:
+        process.send(b"x" * 1_000_000)
+    assert process.family() == []
+
+
 def test_both_outputs_and_the_exit_code_arrive(tmp_path: Path) -> None:
     with shell("echo out; echo err >&2; exit 7", tmp_path) as process:
         got = {(out.source, line) for out in all_lines(process) for line in out.lines}

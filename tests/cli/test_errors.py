@@ -146,7 +146,7 @@ def test_no_hint_in_the_source_destroys_anything() -> None:
         ("agent view zzzzzzzz", "there are claude, codex"),
         ("agent view laude", "did you mean claude?"),
         ("member view zzzzzzzz", "there is ana"),
-        ("agent create zzzzzzzz", "there are claude, codex, command, runbook"),
+        ("agent create zzzzzzzz", "gitmem doctor"),
         ("show zzzzzzzz", "<kind>:<name>"),
         ("issue create x --assign zzzzzzzz", "there are ana, claude, codex"),
         ("issue create x --repo zzzzzzzz", "gitmem.yaml lists the repositories"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.agents import registry
 from gitmem.store.checkout import LOCK_MARK
 from gitmem.store.lock import exclusive
 from tests.cli.conftest import Cli
@@ -254,6 +255,22 @@ def test_doctor_says_what_is_well(cli: Cli) -> None:
     assert found["git"]["status"] == found["workspace"]["status"] == "ok"
     assert {check["status"] for check in result.json} <= {"ok", "warn"}
     assert result.code == 0
+
+
+def test_doctor_names_every_adapter_and_minds_only_programs_that_agents_want(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "bin" / "codex"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho codex-cli 0.1.0\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
+    found = checks(cli)
+    assert {f"agent {name}" for name in registry.names()} <= set(found)
+    status = {name: found[f"agent {name}"]["status"] for name in ("claude", "codex", "gemini", "runbook")}
+    assert status == {"claude": "warn", "codex": "warn", "gemini": "ok", "runbook": "ok"}
+    assert "too old" in found["agent codex"]["message"]
+    assert found["agent gemini"]["message"] == "not installed"
 
 
 def test_doctor_finds_what_is_left_over_and_names_the_cure(cli: Cli, issue: str) -> None:

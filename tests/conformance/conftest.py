@@ -6,7 +6,8 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +16,28 @@ import pytest
 from gitmem.agents.adapter import Adapter, Event, Job, Verdict
 from gitmem.agents.drive import Pace, drive
 from gitmem.agents.registry import adapter_named
-from tests.conformance.programs import NODE, PROGRAMS, SYSTEM_PATH, Program, cache, installed
+from tests.conformance.differs import DIFFERS
+from tests.conformance.programs import (
+    NODE,
+    PROGRAMS,
+    SYSTEM_PATH,
+    Program,
+    cache,
+    installed,
+    installed_from_pypi,
+    locked,
+)
+from tests.conformance.table import Note, note
+
+# Driven in every run of the tests; the others take an hour and more, and gigabytes to install.
+EVERY_RUN = frozenset({"claude", "codex"})
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    named = {value for value in params.values() if isinstance(value, str)} & set(PROGRAMS)
+    if named - EVERY_RUN:
+        item.add_marker(pytest.mark.extended)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +49,8 @@ def install() -> Callable[[Program], str]:
     outer = os.environ["PATH"]
 
     def path_of(program: Program) -> str:
+        if program.index == "pypi":
+            return f"{installed_from_pypi(folder, program.package, program.version)}:{SYSTEM_PATH}"
         node = installed(folder, *NODE, path=outer)
         own = installed(folder, program.package, program.version, path=f"{node}:{outer}")
         return f"{node}:{own}:{SYSTEM_PATH}"
@@ -63,11 +87,12 @@ class Bench:
             prompt,
             env=self.program.settings(home, url),
             home=home,
-            timeout_s=90,
-            idle_timeout_s=60,
+            timeout_s=max(90, self.program.quiet_s + 30),
+            idle_timeout_s=self.program.quiet_s,
             start_timeout_s=60,
         )
-        return replace(job, **changes)  # type: ignore[arg-type]
+        job = replace(job, **changes)  # type: ignore[arg-type]
+        return replace(job, idle_timeout_s=max(job.idle_timeout_s, self.program.start_s))
 
     def turn(
         self,
@@ -87,11 +112,50 @@ class Bench:
 
 
 @pytest.fixture(params=sorted(PROGRAMS))
-def bench(request: pytest.FixtureRequest, install: Callable[[Program], str], tmp_path: Path) -> Bench:
+def bench(
+    request: pytest.FixtureRequest, install: Callable[[Program], str], tmp_path: Path
+) -> Iterator[Bench]:
     program = PROGRAMS[request.param]
+    skip_where_it_differs(request, program)
     bench = Bench(program, install(program), tmp_path)
     bench.outbox.mkdir(parents=True)
-    return bench
+    with turn_of(program):
+        yield bench
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note for the table how a test of a program ended."""
+    report = yield
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    program = PROGRAMS.get(parameters.get("bench") or parameters.get("workspace") or "")
+    if program and (report.when == "call" or not report.passed):
+        why = str(report.longrepr[2]).removeprefix("Skipped: n/a: ") if report.skipped else ""
+        note(Note(case_of(item.name, program), program.adapter, program.version, report.outcome, why))
+    return report
+
+
+def case_of(node: str, program: Program) -> str:
+    """`name` or `name[case]`: the name of a test without the program."""
+    name, _, cases = node.partition("[")
+    case = cases.rstrip("]").replace(program.adapter, "", 1).strip("-")
+    return f"{name}[{case}]" if case else name
+
+
+def skip_where_it_differs(request: pytest.FixtureRequest, program: Program) -> None:
+    """A cell that does not apply is skipped with what was seen."""
+    name = case_of(request.node.name, program)
+    differs = DIFFERS.get(program.adapter, {})
+    seen = differs.get(name) or differs.get(name.partition("[")[0])
+    if seen:
+        pytest.skip(f"n/a: {program.adapter} {program.version}: {seen}")
+
+
+def turn_of(program: Program) -> AbstractContextManager[None]:
+    """Holds back all but one of the tests of a heavy program."""
+    return locked(cache(), f"{program.adapter}.turn") if program.heavy else nullcontext()
 
 
 @pytest.fixture

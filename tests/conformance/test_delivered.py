@@ -15,6 +15,7 @@ from gitmem.runner.options import Options
 from gitmem.runner.rundir import runs_home
 from gitmem.store import document
 from gitmem.store.workspace import find
+from tests.conformance.conftest import skip_where_it_differs, turn_of
 from tests.conformance.programs import PROGRAMS, Program
 from tests.conftest import NOW, git, put
 from tests.support.modelserver import Cut, Fail, ModelServer, Say, Shell, Step
@@ -59,8 +60,8 @@ class Workspace:
                 "adapter": self.program.adapter,
                 "home": "isolated",
                 "env": sorted(settings),
-                "timeout_s": 90,
-                "idle_timeout_s": 20,
+                "timeout_s": max(90, self.program.quiet_s + 30),
+                "idle_timeout_s": max(20, self.program.quiet_s),
             }
             put(self.repo, "agents/solver.md", document.render(fields, "Solve it.\n"))
             put(self.repo, "queue/t1.yaml", f"issue: {ISSUE_ID}\nagent: solver\nmax_attempts: 1\n")
@@ -95,6 +96,7 @@ def workspace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Workspace]:
     program = PROGRAMS[request.param]
+    skip_where_it_differs(request, program)
     monkeypatch.setenv("PATH", install(program))
     before = dict(os.environ)
     put(repo, "context.md", "The word of the day is rhubarb.\n", commit=False)
@@ -102,7 +104,8 @@ def workspace(
     put(repo, ISSUE, document.render(fields, "It fails at night.\n"), commit=False)
     git(repo, "add", ".")
     git(repo, "commit", "-q", "-m", "a workspace to work in")
-    yield Workspace(repo, program)
+    with turn_of(program):
+        yield Workspace(repo, program)
     os.environ.clear()
     os.environ.update(before)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -51,8 +53,16 @@ def test_narration_before_a_tool_is_not_the_answer(bench: Bench) -> None:
         assert bench.turn(bench.job(server.url)).text == "The answer."
 
 
-def test_the_brief_the_skills_and_the_prompt_reach_the_model(bench: Bench) -> None:
+def test_the_brief_and_the_prompt_reach_the_model(bench: Bench) -> None:
     (bench.work / bench.adapter.briefs[0]).write_text("The codeword of this project is heliotrope.\n")
+    with ModelServer(Say("done")) as server:
+        bench.turn(bench.job(server.url, "Mind the § gap."))
+        asked = server.turns[0].text
+    assert "heliotrope" in asked
+    assert "Mind the § gap." in asked
+
+
+def test_skills_reach_the_model(bench: Bench) -> None:
     for folder in bench.adapter.skill_folders:
         skill = bench.work / folder / "polish-brass"
         skill.mkdir(parents=True)
@@ -60,11 +70,8 @@ def test_the_brief_the_skills_and_the_prompt_reach_the_model(bench: Bench) -> No
             "---\nname: polish-brass\ndescription: Use when the door handles look dull.\n---\nRub.\n"
         )
     with ModelServer(Say("done")) as server:
-        bench.turn(bench.job(server.url, "Mind the § gap."))
-        asked = server.turns[0].text
-    assert "heliotrope" in asked
-    assert "door handles look dull" in asked
-    assert "Mind the § gap." in asked
+        bench.turn(bench.job(server.url))
+        assert "door handles look dull" in server.turns[0].text
 
 
 def test_every_brief_that_the_adapter_names_is_read(bench: Bench) -> None:
@@ -104,7 +111,7 @@ def test_a_lost_session_is_told_and_nothing_has_run(bench: Bench) -> None:
     ("step", "reason"),
     [
         (Fail(401), Reason.AUTH),
-        (Fail(429), Reason.RATE_LIMITED),
+        (Fail(429, "Rate limit reached for requests"), Reason.RATE_LIMITED),
         (Fail(500), Reason.PROVIDER_ERROR),
         (Fail(529), Reason.PROVIDER_ERROR),
         (Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), Reason.CONTEXT_OVERFLOW),
@@ -132,7 +139,7 @@ def test_a_failure_after_a_tool_says_that_a_tool_ran(bench: Bench) -> None:
 
 
 def test_a_refused_connection_ends_as_network_trouble(bench: Bench, closed_port: str) -> None:
-    verdict = bench.turn(bench.job(closed_port, idle_timeout_s=6))
+    verdict = bench.turn(bench.job(closed_port, idle_timeout_s=bench.program.refused_s))
     assert verdict.reason is Reason.NETWORK, verdict
 
 
@@ -149,6 +156,31 @@ def test_a_slow_answer_is_an_answer(bench: Bench) -> None:
         assert bench.turn(bench.job(server.url)).text == "It took a while."
 
 
+def test_a_program_that_is_killed_has_not_succeeded(bench: Bench) -> None:
+    with ModelServer(Hang()) as server, ThreadPoolExecutor(1) as pool:
+        turn = pool.submit(bench.turn, bench.job(server.url))
+        assert server.hanging.wait(60)
+        for folder in Path("/proc").iterdir():
+            if _works_in(folder, bench.work):
+                with suppress(ProcessLookupError):
+                    os.kill(int(folder.name), signal.SIGKILL)
+        verdict = turn.result(60)
+    assert verdict.reason is Reason.NO_TERMINAL_EVENT, verdict
+    assert verdict.text == ""
+
+
+def test_a_tool_that_prints_a_line_of_40_mb_does_no_harm(bench: Bench) -> None:
+    with ModelServer(Shell("head -c 40000000 /dev/zero | tr '\\0' x"), Say("It was long.")) as server:
+        verdict = bench.turn(bench.job(server.url))
+    assert (verdict.reason, verdict.text) == (None, "It was long."), verdict
+
+
+def test_a_tool_that_prints_no_utf_8_does_no_harm(bench: Bench) -> None:
+    with ModelServer(Shell(r"printf 'a\377\376b\n'"), Say("It was odd.")) as server:
+        verdict = bench.turn(bench.job(server.url))
+    assert (verdict.reason, verdict.text) == (None, "It was odd."), verdict
+
+
 def test_cancelling_while_the_model_hangs_stops_everything(bench: Bench) -> None:
     with ModelServer(Hang()) as server, ThreadPoolExecutor(1) as pool:
         cancel = threading.Event()
@@ -157,14 +189,14 @@ def test_cancelling_while_the_model_hangs_stops_everything(bench: Bench) -> None
         cancel.set()
         verdict = turn.result(60)
     assert verdict.reason is Reason.CANCELLED
-    assert verdict.session_id
+    assert verdict.session_id or bench.program.tells_at_end
     assert _left_of(bench) == []
 
 
 def test_cancelling_while_a_tool_runs_leaves_no_process(bench: Bench) -> None:
     """The tool forks, starts a session of its own, and takes no TERM."""
     running = Bell(bench.work / "running")
-    tool = Shell("trap '' TERM; sleep 600 & setsid sleep 601 & echo started > running; sleep 602")
+    tool = Shell("sh -c \"trap '' TERM; sleep 600 & setsid sleep 601 & echo started > running; sleep 602\"")
     with closing(running), ModelServer(tool, Say("done")) as server, ThreadPoolExecutor(1) as pool:
         cancel, told = threading.Event(), threading.Event()
 
@@ -174,12 +206,13 @@ def test_cancelling_while_a_tool_runs_leaves_no_process(bench: Bench) -> None:
 
         turn = pool.submit(bench.turn, bench.job(server.url), cancel, watch)
         assert running.wait() == "started"
-        assert told.wait(60)  # one of the programs tells it after the tool has begun
+        # Some tell it after the tool has begun, one only when it has ended.
+        assert bench.program.tells_tools_late or bench.program.tells_at_end or told.wait(60)
         assert len(_left_of(bench)) >= 3
         cancel.set()
         verdict = turn.result(60)
     assert verdict.reason is Reason.CANCELLED
-    assert verdict.tool_ran
+    assert verdict.tool_ran or bench.program.tells_at_end
     assert _left_of(bench) == []
 
 
@@ -202,12 +235,16 @@ def test_a_prompt_of_200_kb_arrives_whole(bench: Bench) -> None:
         verdict = bench.turn(bench.job(server.url, prompt))
         asked = server.turns[0].text
     assert verdict.reason is None, verdict
-    assert prompt in asked
+    if bench.adapter.prompt_on_stdin:
+        assert prompt in asked
+    else:
+        assert "Your task is in the file .gitmem/PROMPT.md" in asked
+        assert (bench.work / ".gitmem" / "PROMPT.md").read_text() == prompt
 
 
 def test_the_model_that_is_asked_for_is_the_one_of_the_job(bench: Bench) -> None:
     with ModelServer(Say("done")) as server:
-        bench.turn(bench.job(server.url, model="scripted-model-7"))
+        bench.turn(bench.job(server.url, model=bench.program.model))
         assert server.turns[0].body["model"] == "scripted-model-7"
 
 
@@ -227,9 +264,16 @@ def _left_of(bench: Bench) -> list[str]:
     found = []
     for folder in Path("/proc").iterdir():
         try:
-            if folder.name.isdigit() and (folder / "cwd").readlink() == bench.work:
+            if _works_in(folder, bench.work):
                 state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
                 found += [] if state == "Z" else [(folder / "cmdline").read_text()]
         except OSError:
             continue
     return found
+
+
+def _works_in(process: Path, work: Path) -> bool:
+    try:
+        return process.name.isdigit() and (process / "cwd").readlink() == work
+    except OSError:
+        return False

@@ -18,17 +18,22 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from tests.support.modelserver_wires import WIRES, Reply, Say, Shell, Wire
+from tests.support.modelserver_chat import Chat
+from tests.support.modelserver_google import Google
+from tests.support.modelserver_wires import Anthropic, Reply, Responses, Say, Shell, Wire
 
 __all__ = ["Cut", "Fail", "Hang", "ModelServer", "Request", "Say", "Shell", "Slow"]
+
+_WIRES: tuple[Wire, ...] = (Anthropic(), Responses(), Chat(), Google())
 
 
 @dataclass(frozen=True)
 class Fail:
-    """Answer with an HTTP status."""
+    """Answer with an HTTP status; `details` are further fields of the error."""
 
     status: int
     message: str = ""
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body, path = self._body(), self.path.split("?")[0]
-        wire = next((wire for wire in WIRES if wire.path.fullmatch(path)), None)
+        wire, found = next(((w, m) for w in _WIRES if (m := w.path.fullmatch(path))), (None, None))
+        body |= {name: value for name, value in found.groupdict().items() if value} if found else {}
         is_turn = wire is not None and wire.is_turn(body)
         owner = self.server.owner
         owner.requests.append(Request(path, dict(self.headers), body, is_turn))
@@ -161,8 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _play(self, wire: Wire, step: Step, body: Mapping[str, Any]) -> None:
         match step:
-            case Fail(status, message):
-                self._json(status, wire.error(status, message))
+            case Fail(status, message, details):
+                error = wire.error(status, message)
+                self._json(status, {**error, "error": {**error["error"], **(details or {})}})
             case Hang():
                 self.server.owner.hanging.set()
                 self.server.owner.closing.wait()
@@ -201,11 +208,14 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if pause_s:
                 self.server.owner.closing.wait(pause_s)
-            self._server_event(name, {"type": name, "sequence_number": number, **data})
+            if name and not isinstance(data, str):
+                data = {"type": name, "sequence_number": number, **data}
+            self._server_event(name, data)
 
-    def _server_event(self, name: str | None, data: Mapping[str, Any]) -> None:
+    def _server_event(self, name: str | None, data: Mapping[str, Any] | str) -> None:
         head = f"event: {name}\n" if name else ""
-        self.wfile.write(f"{head}data: {json.dumps(data)}\n\n".encode())
+        words = data if isinstance(data, str) else json.dumps(data)
+        self.wfile.write(f"{head}data: {words}\n\n".encode())
         self.wfile.flush()
 
     def _json(self, status: int, body: Mapping[str, Any]) -> None:

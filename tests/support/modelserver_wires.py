@@ -17,7 +17,7 @@ from typing import Any, Protocol
 FRESH, CACHED, OUTPUT, REASONING = 1111, 333, 22, 7
 
 Body = Mapping[str, Any]
-ServerEvent = tuple[str | None, Mapping[str, Any]]
+ServerEvent = tuple[str | None, Mapping[str, Any] | str]
 
 _numbers = itertools.count(1)
 
@@ -40,7 +40,10 @@ Reply = Say | Shell
 
 
 class Wire(Protocol):
-    """One protocol. `stream` gives (event name, data) pairs of server-sent events."""
+    """One protocol. `stream` gives (event name, data) pairs of server-sent events.
+
+    What named groups of `path` match counts as fields of the request's body.
+    """
 
     path: re.Pattern[str]
 
@@ -63,25 +66,30 @@ _ERROR_TYPES = {
 }
 
 
-def _error(status: int, message: str) -> dict[str, Any]:
+def error_fields(status: int, message: str) -> dict[str, Any]:
     kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"type": kind, "message": message or f"scripted {status}"}
 
 
-def _identity(prefix: str) -> str:
+def identity(prefix: str) -> str:
     return f"{prefix}_{next(_numbers):012d}"
 
 
-_SHELLS = ("Bash", "exec_command", "shell_command", "shell", "bash", "run_shell_command", "local_shell")
+_SHELLS = (
+    *("Bash", "exec_command", "shell_command", "shell", "bash", "run_shell_command", "local_shell"),
+    *("Shell", "Execute", "terminal", "exec"),
+)
+# A required argument that is not the command: by the type that its JSON schema names.
+_BLANKS: Mapping[str, Any] = {"string": "scripted", "boolean": False, "array": [], "object": {}}
 
 
-def _shell_of(tools: Mapping[str, Body]) -> str:
+def shell_of(tools: Mapping[str, Body]) -> str:
     found = next((name for name in _SHELLS if name in tools), None)
     assert found, f"no shell among the tools {sorted(tools)}"
     return found
 
 
-def _arguments(schema: Body, command: str) -> dict[str, Any]:
+def shell_arguments(schema: Body, command: str) -> dict[str, Any]:
     """Arguments for a shell tool with this JSON schema."""
     properties = schema.get("properties") or {}
     given: dict[str, Any] = {}
@@ -89,11 +97,11 @@ def _arguments(schema: Body, command: str) -> dict[str, Any]:
         if name in ("command", "cmd"):
             given[name] = ["sh", "-c", command] if about.get("type") == "array" else command
         elif name in (schema.get("required") or ()):
-            given[name] = "scripted" if about.get("type") == "string" else 0
+            given[name] = (about.get("enum") or [_BLANKS.get(str(about.get("type")).lower(), 0)])[0]
     return given
 
 
-def _words(text: str) -> Sequence[str]:
+def words(text: str) -> Sequence[str]:
     return re.findall(r"\S+\s*", text) or [text]
 
 
@@ -113,9 +121,9 @@ class Anthropic:
         if isinstance(reply, Say):
             return {"type": "text", "text": reply.text}
         tools = self._tools(body)
-        name = _shell_of(tools)
-        arguments = _arguments(tools[name]["input_schema"], reply.command)
-        return {"type": "tool_use", "id": _identity("toolu"), "name": name, "input": arguments}
+        name = shell_of(tools)
+        arguments = shell_arguments(tools[name]["input_schema"], reply.command)
+        return {"type": "tool_use", "id": identity("toolu"), "name": name, "input": arguments}
 
     def whole(self, reply: Reply, body: Body) -> Body:
         stop = "end_turn" if isinstance(reply, Say) else "tool_use"
@@ -124,7 +132,7 @@ class Anthropic:
     @staticmethod
     def _message(body: Body) -> dict[str, Any]:
         return {
-            "id": _identity("msg"),
+            "id": identity("msg"),
             "type": "message",
             "role": "assistant",
             "model": body.get("model"),
@@ -144,7 +152,7 @@ class Anthropic:
         yield "message_start", {"message": message}
         if isinstance(reply, Say):
             yield "content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}
-            for word in _words(reply.text):
+            for word in words(reply.text):
                 yield "content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": word}}
         else:
             yield "content_block_start", {"index": 0, "content_block": {**block, "input": {}}}
@@ -159,7 +167,7 @@ class Anthropic:
         yield "message_stop", {}
 
     def error(self, status: int, message: str) -> Body:
-        return {"type": "error", "error": _error(status, message)}
+        return {"type": "error", "error": error_fields(status, message)}
 
 
 class Responses:
@@ -184,21 +192,21 @@ class Responses:
             content = [{"type": "output_text", "text": reply.text, "annotations": []}]
             return {
                 "type": "message",
-                "id": _identity("msg"),
+                "id": identity("msg"),
                 "role": "assistant",
                 "status": "completed",
                 "content": content,
             }
         tools = self._tools(body.get("tools") or ())
-        name = _shell_of(tools)
-        call = {"call_id": _identity("call"), "status": "completed"}
+        name = shell_of(tools)
+        call = {"call_id": identity("call"), "status": "completed"}
         if tools[name].get("type") == "local_shell":
             action = {"type": "exec", "command": ["sh", "-c", reply.command], "env": {}}
-            return {"type": "local_shell_call", "id": _identity("lsh"), "action": action, **call}
-        arguments = json.dumps(_arguments(tools[name].get("parameters") or {}, reply.command))
+            return {"type": "local_shell_call", "id": identity("lsh"), "action": action, **call}
+        arguments = json.dumps(shell_arguments(tools[name].get("parameters") or {}, reply.command))
         return {
             "type": "function_call",
-            "id": _identity("fc"),
+            "id": identity("fc"),
             "name": name,
             "arguments": arguments,
             **call,
@@ -210,7 +218,7 @@ class Responses:
     @staticmethod
     def _response(body: Body) -> dict[str, Any]:
         return {
-            "id": _identity("resp"),
+            "id": identity("resp"),
             "object": "response",
             "created_at": 0,
             "status": "in_progress",
@@ -240,7 +248,7 @@ class Responses:
                 {"output_index": 0, "item": {**item, "content": [], "status": "in_progress"}},
             )
             place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-            for word in _words(reply.text):
+            for word in words(reply.text):
                 yield "response.output_text.delta", {**place, "delta": word}
             yield "response.output_text.done", {**place, "text": reply.text}
         else:
@@ -252,7 +260,4 @@ class Responses:
         yield "response.completed", {"response": {**response, **self._completed(item)}}
 
     def error(self, status: int, message: str) -> Body:
-        return {"error": {**_error(status, message), "code": None, "param": None}}
-
-
-WIRES: tuple[Wire, ...] = (Anthropic(), Responses())
+        return {"error": {**error_fields(status, message), "code": None, "param": None}}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gitmem.core.states import Reason
 
@@ -141,12 +141,23 @@ class Source(StrEnum):
     STDERR = "stderr"
 
 
+class Input(Protocol):
+    """The stdin of a program that is talked with."""
+
+    def send(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Reader:
     """Turns the output of one run into events; the default takes every line as a sign of life.
 
     A program that prints one JSON document collects lines and gives its events when the
     document is complete; one that prints plain text answers in `end`.
     """
+
+    def begin(self, stdin: Input) -> None:
+        """Start the conversation, where the adapter `converses`; not asked otherwise."""
 
     def line(self, text: str, source: Source) -> Iterable[Event]:
         """The events in one line, which comes without its line ending."""
@@ -161,6 +172,10 @@ class Reader:
     def end(self, exit_code: int) -> Iterable[Event]:
         """What only the program's own end tells; not asked when we stopped it."""
         del exit_code
+        return ()
+
+    def stopped(self) -> Iterable[Event]:
+        """What the program left behind about its turn, asked when we stopped it."""
         return ()
 
 
@@ -202,6 +217,14 @@ def signs_of_life(texts: Sequence[str]) -> Iterable[Event]:
 Environment = Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An optional part of gitmem that an adapter needs, and a module that comes with it."""
+
+    name: str
+    module: str
+
+
 def _no_arguments(_job: Job) -> list[str]:
     return []
 
@@ -217,6 +240,7 @@ class Adapter:
     `arguments` follow the executable. `home_variables` name the program's own folders below
     an isolated home and pass through from the user's environment otherwise. `briefs` are the
     names of the instruction files it reads, best first; `skill_folders` where it finds skills.
+    Where it `converses`, its reader writes to its stdin, and the prompt is the reader's affair.
     `prints_at_start` is False for a program that may be silent until it ends its work.
     """
 
@@ -227,6 +251,7 @@ class Adapter:
     variables: Callable[[Job], Environment] = _no_variables
     home_variables: Mapping[str, str] = field(default_factory=dict)
     prompt_on_stdin: bool = True
+    converses: bool = False
     prints_at_start: bool = True
     can_resume: bool = False
     briefs: tuple[str, ...] = ("AGENTS.md",)
@@ -234,3 +259,4 @@ class Adapter:
     version_argument: str | None = "--version"
     own_version: str | None = None  # of a program that is part of gitmem
     minimum: tuple[int, ...] = ()
+    extra: Extra | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gitmem.agents import reasons
+from gitmem.agents import reasons, streamjson
 from gitmem.agents.adapter import Adapter, Environment, Event, EventType, Job, JsonLinesReader, Usage
-from gitmem.agents.values import count, items, number
+from gitmem.agents.values import count, number
 from gitmem.core.clock import stamp
 from gitmem.core.record import mapping, text, texts
 from gitmem.core.states import Reason
@@ -61,7 +62,7 @@ class _Reader(JsonLinesReader):
             case "assistant":
                 return self._assistant(record, session)
             case "user":
-                return _tool_results(record, session)
+                return streamjson.tool_results(record)
             case "rate_limit_event":
                 return (self._rate_limit(mapping(record.get("rate_limit_info"))),)
             case "result":
@@ -75,11 +76,9 @@ class _Reader(JsonLinesReader):
         ):  # the program's own words: a failure comes again in `result`
             yield Event(EventType.OTHER, session_id=session)
             return
-        usage = self._usage_once(message)
-        is_sub_agent = record.get("parent_tool_use_id") is not None
-        for block in items(message.get("content")):
-            yield _block(block, session, usage, is_sub_agent)
-            usage = None
+        for event in streamjson.blocks(record, self._usage_once(message)):
+            is_placeholder = event.text in _PLACEHOLDERS
+            yield replace(event, type=EventType.THINKING) if is_placeholder else event
 
     def _usage_once(self, message: Mapping[str, Any]) -> Usage | None:
         """A message is printed once per block, with its usage each time; its output is not final."""
@@ -153,25 +152,6 @@ def _system(record: Mapping[str, Any], session: str | None) -> Event:
         reason = reasons.of_status(status, words) if status else Reason.NETWORK
         return Event(EventType.ERROR, f"retrying: {status or ''} {words}", session_id=session, reason=reason)
     return Event(EventType.OTHER, session_id=session)
-
-
-def _block(block: Mapping[str, Any], session: str | None, usage: Usage | None, is_sub_agent: bool) -> Event:
-    kind = block.get("type")
-    if kind == "tool_use":
-        name, call = text(block.get("name")), text(block.get("id"))
-        return Event(EventType.TOOL_START, tool=name, call=call, session_id=session, usage=usage)
-    words = text(block.get("text")) or text(block.get("thinking")) or ""
-    if kind == "text" and not is_sub_agent and words not in _PLACEHOLDERS:
-        return Event(EventType.MESSAGE, words, session_id=session, usage=usage)
-    return Event(EventType.THINKING, words, session_id=session, usage=usage)
-
-
-def _tool_results(record: Mapping[str, Any], session: str | None) -> Iterator[Event]:
-    for block in items(mapping(record.get("message")).get("content")):
-        if block.get("type") == "tool_result":
-            content = block.get("content")
-            words = content if isinstance(content, str) else ""
-            yield Event(EventType.TOOL_END, words, call=text(block.get("tool_use_id")), session_id=session)
 
 
 def _model_usage(model: Mapping[str, Any]) -> Usage:

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from gitmem.agents.adapter import Adapter, Event, EventType, Job, Reader, Source, Verdict
 from gitmem.agents.boundedlog import BoundedLog
 from gitmem.agents.environment import environment
-from gitmem.agents.registry import locate
+from gitmem.agents.registry import locate, missing_extra
 from gitmem.agents.spawn import STOP_GRACE_S, Exited, Lines, Output, Process
 from gitmem.agents.tally import Tally
 from gitmem.core.states import Reason
@@ -29,6 +29,10 @@ _TICK_S = 0.1
 _BACKLOG_MAX = 16
 _EVENT_TEXT_MAX = 16_384
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+
+# Linux takes no argument of 128 KiB or more, other systems less than twice that for all together.
+_ARGUMENT_MAX = 100 * 1024
+_PROMPT_FILE = ".gitmem/PROMPT.md"
 
 EVENTS_FILE = "events.jsonl"
 
@@ -57,7 +61,7 @@ def drive(
     in this thread. When this returns, or raises what `on_event` raised, no process of the
     program is left. `outer` is our own environment.
     """
-    refused = _refused(job)
+    refused = _refused(adapter, job)
     if refused:
         return refused
     outer = os.environ if outer is None else outer
@@ -68,6 +72,7 @@ def drive(
     pace = pace or Pace()
     env = environment(adapter, job, outer)
     _make_home(adapter, job, env)
+    job = job if adapter.prompt_on_stdin else _prompt_as_argument(job)
     with ExitStack() as stack:
         events = stack.enter_context(BoundedLog(job.run_dir / EVENTS_FILE, marker=_cut_event))
         logs = [stack.enter_context(BoundedLog(job.run_dir / f"{source}.log")) for source in Source]
@@ -76,7 +81,7 @@ def drive(
                 [executable, *job.command[1:], *adapter.arguments(job)],
                 cwd=job.work,
                 env=env,
-                stdin=job.prompt.encode(errors="replace") if adapter.prompt_on_stdin else b"",
+                stdin=_stdin(adapter, job),
                 stdout_log=logs[0],
                 stderr_log=logs[1],
                 stop_grace_s=pace.stop_grace_s,
@@ -85,11 +90,24 @@ def drive(
             return Verdict(_start_failure(error), f"{executable}: {error.strerror}")
         stack.enter_context(process)
         watch = _Watch(job, cancel, pace, heard=not adapter.prints_at_start)
-        return _Turn(process, adapter.reader(job, env), watch, events, on_event).follow()
+        reader = adapter.reader(job, env)
+        if adapter.converses:
+            reader.begin(process)
+        return _Turn(process, reader, watch, events, on_event).follow()
 
 
-def _refused(job: Job) -> Verdict | None:
-    """Both come from files of the workspace and become arguments: neither may be a flag."""
+def _stdin(adapter: Adapter, job: Job) -> bytes | None:
+    if adapter.converses:
+        return None
+    return job.prompt.encode(errors="replace") if adapter.prompt_on_stdin else b""
+
+
+def _refused(adapter: Adapter, job: Job) -> Verdict | None:
+    """Session and model come from files of the workspace and become arguments: neither may be a flag."""
+    install = missing_extra(adapter)
+    if install:
+        words = f"the adapter {adapter.name} needs a part of gitmem that is not installed: {install}"
+        return Verdict(Reason.NOT_INSTALLED, words)
     if job.session_id is not None and not _SESSION_ID.fullmatch(job.session_id):
         words = f"{job.session_id!r} is no session id"
         return Verdict(Reason.NO_TERMINAL_EVENT, words, resume_rejected=True)
@@ -103,6 +121,17 @@ def _make_home(adapter: Adapter, job: Job, env: Mapping[str, str]) -> None:
     if job.home is not None:
         for name in ("HOME", *adapter.home_variables):
             Path(env[name]).mkdir(parents=True, exist_ok=True)
+
+
+def _prompt_as_argument(job: Job) -> Job:
+    """A prompt that is too long to be an argument goes to a file, which the prompt then names."""
+    prompt = job.prompt.replace("\0", "").encode(errors="replace")
+    if len(prompt) > _ARGUMENT_MAX:
+        path = job.work / _PROMPT_FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(prompt)
+        prompt = f"Your task is in the file {_PROMPT_FILE}: read all of it, then do what it says.".encode()
+    return replace(job, prompt=prompt.decode())
 
 
 def _start_failure(error: OSError) -> Reason:
@@ -183,6 +212,7 @@ class _Turn:
             self._take(lines)
         code = self._process.exit_code
         if stop:
+            self._emit(self._reader.stopped())
             return self._tally.verdict(code, stop.reason, stop.detail)
         self._emit(self._reader.end(code if code is not None else -1))
         return self._tally.verdict(code)

@@ -51,7 +51,7 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
     ),
     (
         Reason.BAD_CONFIG,
-        r"unknown option|unexpected argument|unrecognized|invalid value|error loading config"
+        r"unknown (option|argument)|unexpected argument|unrecognized|invalid value|error loading config"
         r"|invalid config|model .*(not found|not exist|not supported)|invalid model"
         r"|cannot be used with root",
     ),
@@ -59,7 +59,7 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
 _BY_WORDS = tuple((re.compile(pattern, re.IGNORECASE), reason) for reason, pattern in _WORDS)
 
 _STATUS_IN_WORDS = re.compile(
-    r"\b(?:status:?|error:?|http|code)[ :(]*([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE
+    r"(?:\b|_)(?:status|error|http|code)[\": (]*([45]\d\d)\b|\(([45]\d\d)\)|^([45]\d\d)\b", re.IGNORECASE
 )
 
 
@@ -82,5 +82,5 @@ def of_text(text: str) -> Reason | None:
     """The reason in an error text that may quote an HTTP status."""
     quoted = _STATUS_IN_WORDS.search(text)
     if quoted:
-        return of_status(int(quoted.group(1) or quoted.group(2)), text)
+        return of_status(int(next(filter(None, quoted.groups()))), text)
     return of_words(text)

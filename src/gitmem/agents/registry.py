@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import re
 import shutil
@@ -17,9 +18,20 @@ from gitmem.core.ids import not_found
 
 # Each module has an ADAPTER; it is imported when it is asked for. Adding one is a line here.
 _MODULES = {
+    "acp": "gitmem.agents.acp",
     "claude": "gitmem.agents.claude",
     "codex": "gitmem.agents.codex",
     "command": "gitmem.agents.command",
+    "copilot": "gitmem.agents.copilot",
+    "cursor": "gitmem.agents.cursor",
+    "droid": "gitmem.agents.droid",
+    "gemini": "gitmem.agents.gemini",
+    "kimi": "gitmem.agents.kimi",
+    "pi": "gitmem.agents.pi",
+    "qwen": "gitmem.agents.qwen",
+    "hermes": "gitmem.agents.hermes",
+    "openclaw": "gitmem.agents.openclaw",
+    "opencode": "gitmem.agents.opencode",
     "runbook": "gitmem.agents.runbook",
 }
 
@@ -47,6 +59,14 @@ def locate(adapter: Adapter, command: Sequence[str] = (), path: str | None = Non
     wanted = command[0] if command else adapter.executable
     found = shutil.which(wanted, path=path) if wanted else None
     return str(Path(found).absolute()) if found else None
+
+
+def missing_extra(adapter: Adapter) -> str | None:
+    """How to install what this adapter needs of gitmem and is not there, else None."""
+    extra = adapter.extra
+    if extra is None or importlib.util.find_spec(extra.module) is not None:
+        return None
+    return f"pip install 'gitmem-workspace[{extra.name}]'"
 
 
 def version(adapter: Adapter, command: Sequence[str] = ()) -> str | None:

@@ -70,13 +70,16 @@ class Process:
         *,
         cwd: Path,
         env: Mapping[str, str],
-        stdin: bytes = b"",
+        stdin: bytes | None = b"",
         stdout_log: BoundedLog | None = None,
         stderr_log: BoundedLog | None = None,
         line_limit: int = LINE_BYTES_MAX,
         stop_grace_s: float = STOP_GRACE_S,
     ) -> None:
-        """Start `argv`; raises OSError where the system cannot."""
+        """Start `argv`; raises OSError where the system cannot.
+
+        `stdin` is all that it is given; None leaves its stdin open for `send` and `close`.
+        """
         self._stop_grace_s = stop_grace_s
         mark = f"GITMEM_SPAWN={secrets.token_hex(16)}"
         self._mark = mark.encode()
@@ -87,8 +90,12 @@ class Process:
         self._child, self._reports = _start(argv, cwd, {**env, "GITMEM_SPAWN": mark.partition("=")[2]})
         self.pid = self._child.pid
         self.exit_code: int | None = None
+        self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        if stdin is not None:
+            self.send(stdin)
+            self.close()
         self._threads = [
-            self._thread(self._write_stdin, stdin),
+            self._thread(self._write_stdin),
             self._thread(self._drain, Source.STDOUT, stdout_log),
             self._thread(self._drain, Source.STDERR, stderr_log),
             self._thread(self._wait),
@@ -100,13 +107,22 @@ class Process:
         thread.start()
         return thread
 
-    def _write_stdin(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
+        """Write to the program's stdin, some time soon."""
+        self._input.put(data)
+
+    def close(self) -> None:
+        """End the program's stdin after what was sent."""
+        self._input.put(None)
+
+    def _write_stdin(self) -> None:
         stdin = self._child.stdin
         assert stdin is not None
         with suppress(OSError):  # the program may close its end, or end, without reading all
-            view = memoryview(data)
-            while view:
-                view = view[stdin.write(view) :]
+            while (data := self._input.get()) is not None:
+                view = memoryview(data)
+                while view:
+                    view = view[stdin.write(view) :]
         with suppress(OSError):
             stdin.close()
 
@@ -184,6 +200,7 @@ class Process:
     ) -> None:
         self.stop()
         self._abandoned.set()
+        self.close()
         for thread in self._threads:
             thread.join(timeout=2 * _POLL_MS / 1000)
         self._reap()

@@ -34,6 +34,7 @@ class Tally:
         self._retry_at: str | None = None
         self._resume_rejected = False
         self._stderr: deque[str] = deque(maxlen=20)
+        self._first_on_stderr = ""
 
     def add(self, event: Event) -> None:
         self._session_id = event.session_id or self._session_id
@@ -73,7 +74,10 @@ class Tally:
             self.tools_running.discard(event.call or "")
 
     def stderr(self, lines: Iterable[str]) -> None:
-        self._stderr.extend(line[-_DETAIL_CHARS:] for line in lines if line.strip())
+        for line in lines:
+            if line.strip():
+                self._first_on_stderr = self._first_on_stderr or line[:_DETAIL_CHARS]
+                self._stderr.append(line[-_DETAIL_CHARS:])
 
     def verdict(self, exit_code: int | None, stopped: Reason | None = None, detail: str = "") -> Verdict:
         """The verdict; `stopped` says that we ended the program without its result, and why."""
@@ -90,6 +94,8 @@ class Tally:
         if stopped:
             return self._verdict(stopped, _join(detail, words), exit_code)
         detail = f"{_how_it_ended(exit_code)} without saying how the turn ended"
+        if reasons.of_words(self._first_on_stderr) is Reason.BAD_CONFIG:
+            words = self._first_on_stderr  # a page of usage follows, whose words mean nothing
         return self._verdict(
             reasons.of_text(words) or Reason.NO_TERMINAL_EVENT, _join(detail, words), exit_code
         )

@@ -48,6 +48,7 @@ _AGENT = {
     "create": Entry("Add an agent.", "gitmem.cli.agent:create"),
     "list": Entry("List agents.", "gitmem.cli.agent:list_"),
     "view": Entry("Show an agent.", "gitmem.cli.agent:view"),
+    "test": Entry("Try an agent on this machine.", "gitmem.cli.agent_test:test"),
 }
 
 _MEMBER = {

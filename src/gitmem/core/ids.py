@@ -121,6 +121,7 @@ def match_prefix(prefix: str, candidates: Iterable[str], what: str) -> str:
 
 # What to type to see the names of a kind.
 _LISTED_BY = {
+    "adapter": "gitmem doctor",
     "issue": "gitmem issue list -s all",
     "comment": "gitmem issue view ISSUE shows its comments",
     "task": "gitmem queue list",

@@ -53,6 +53,11 @@ def run_dir(workspace_id: str, issue: str, agent: str) -> RunDir:
     return RunDir(runs_home() / workspace_id / f"{issue}-{agent}")
 
 
+def home_of(workspace_id: str, agent: str) -> Path:
+    """The home of an agent that has one of its own."""
+    return runs_home() / workspace_id / "homes" / agent
+
+
 def prepare(place: RunDir, files: Mapping[str, bytes], about: Mapping[str, Any], run_id: str) -> None:
     """Make the directory ready for run `run_id`: old logs aside, our files written, an empty outbox.
 

@@ -171,15 +171,19 @@ def _about(attempt: Attempt) -> Mapping[str, object]:
 
 
 def _job(workspace: Workspace, attempt: Attempt, adapter: Adapter, place: RunDir) -> Job:
-    agent = attempt.agent
+    job = agent_job(workspace, attempt.agent, place, _environment(workspace, attempt))
+    return replace(job, session_id=attempt.task.session_id if adapter.can_resume else None)
+
+
+def agent_job(workspace: Workspace, agent: Agent, place: RunDir, env: Mapping[str, str]) -> Job:
+    """What `agent` is run with at `place`, without a prompt; `env` comes on top of what its file names."""
     return Job(
         work=place.work,
         run_dir=place.path,
         prompt="",
-        env=_environment(workspace, attempt),
+        env=env,
         pass_env=agent.env,
         home=_home(workspace, agent),
-        session_id=attempt.task.session_id if adapter.can_resume else None,
         model=agent.model,
         command=agent.command,
         timeout_s=agent.timeout_s,
@@ -204,6 +208,6 @@ def _home(workspace: Workspace, agent: Agent) -> Path | None:
     """A home of the agent's own where it asks for one; it is kept between runs, as logins are."""
     if agent.home != "isolated":
         return None
-    home = rundir.runs_home() / workspace.config.id / "homes" / agent.name
+    home = rundir.home_of(workspace.config.id, agent.name)
     home.mkdir(parents=True, exist_ok=True)
     return home
