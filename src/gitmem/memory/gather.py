@@ -171,12 +171,21 @@ class Gatherer:
         for one in self._recall(query, Kind.KNOWLEDGE, RECALLED_MAX):
             self._file(Section.RECALLED_KNOWLEDGE, one.record, _because(one), _place(one.record))
         self._runs(self.issue.id, Section.EXPERIENCE, "earlier run on this issue", EARLIER_RUNS_MAX)
-        for one in self._recall(query_of_beginning(self.issue), Kind.ISSUE, SIMILAR_ISSUES_MAX):
+        for one in self._recall(query_of_beginning(self.issue), Kind.ISSUE, SIMILAR_ISSUES_MAX, quick=True):
             self._runs(one.record.id, Section.EXPERIENCE, f"run on the similar {one.ref}", 1)
 
-    def _recall(self, query: Query, kind: Kind, limit: int) -> list[Recalled]:
+    def _recall(self, query: Query, kind: Kind, limit: int, *, quick: bool = False) -> list[Recalled]:
         without = {*self._seen, f"issue:{self.issue.id}"}
-        return recall(self.reader, self.gate, query, kinds=[kind], limit=limit, now=self.now, without=without)
+        return recall(
+            self.reader,
+            self.gate,
+            query,
+            kinds=[kind],
+            limit=limit,
+            now=self.now,
+            without=without,
+            quick=quick,
+        )
 
     def _runs(self, issue: str, section: Section, reason: str, limit: int) -> None:
         for run in self.reader.runs(issue=issue, limit=limit):

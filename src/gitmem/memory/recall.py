@@ -35,6 +35,7 @@ from gitmem.store.search import Hit
 RECALLABLE = (Kind.SKILL, Kind.KNOWLEDGE, Kind.ISSUE, Kind.COMMENT, Kind.RUN)
 
 CANDIDATES_MAX = 40
+QUICK_CANDIDATES_MAX = 12
 _BEGINNING_CHARS = 160
 
 # A proven skill goes before one that is on trial; neither is hidden, the difference is said.
@@ -120,15 +121,21 @@ def recall(
     limit: int,
     now: datetime,
     without: Collection[str] = (),
+    quick: bool = False,
 ) -> list[Recalled]:
-    """At most `limit` records that fit the query, best first; `without` are refs to leave out."""
+    """At most `limit` records that fit the query, best first; `without` are refs to leave out.
+
+    `quick` looks at fewer candidates and only for the words themselves: for what is nice to have
+    among thousands of records.
+    """
     terms = terms_of([query.parts])[0]
     found = _found(
-        lambda number: _candidates(reader, terms, kinds, number, snippets=query.typed),
+        lambda number: _candidates(reader, terms, kinds, number, snippets=query.typed, kin_too=not quick),
         lambda record: (
             f"{record.kind}:{record.id}" not in without and _in_force(record, now) and gate.allows(record)
         ),
         reader,
+        QUICK_CANDIDATES_MAX if quick else CANDIDATES_MAX,
     )
     documents = _documents(found)
     corpus = Corpus(len(documents), Counter(stem for document in documents for stem in document).__getitem__)
@@ -143,21 +150,24 @@ def recall(
 
 
 def _found(
-    candidates: Callable[[int], list[Hit]], may_be_told: Callable[[Record], bool], reader: Reader
+    candidates: Callable[[int], list[Hit]],
+    may_be_told: Callable[[Record], bool],
+    reader: Reader,
+    enough: int,
 ) -> list[tuple[Hit, Record]]:
     """Enough candidates that may be told: a heap of superseded notes must not hide the one that holds."""
     found: list[tuple[Hit, Record]] = []
-    for number in (CANDIDATES_MAX, 5 * CANDIDATES_MAX, 25 * CANDIDATES_MAX):
+    for number in (enough, 5 * enough, 25 * enough):
         hits = candidates(number)
         records = [(hit, reader.record(hit.kind, hit.path)) for hit in hits]
         found = [(hit, record) for hit, record in records if may_be_told(record)]
-        if len(found) >= CANDIDATES_MAX // 2 or len(hits) < number:
+        if len(found) >= enough // 2 or len(hits) < number:
             break
     return found
 
 
 def _candidates(
-    reader: Reader, terms: Terms, kinds: Collection[Kind], number: int, *, snippets: bool
+    reader: Reader, terms: Terms, kinds: Collection[Kind], number: int, *, snippets: bool, kin_too: bool
 ) -> list[Hit]:
     """Hits for the words themselves, then for the kin of what was asked first, each path once.
 
@@ -167,7 +177,7 @@ def _candidates(
     top = max((term.weight for term in telling), default=0.0)
     kin = [word for term in telling if term.weight == top for word in kin_of(term.stem).values()]
     hits: dict[str, Hit] = {}
-    for words in ([term.word for term in telling], kin):
+    for words in ([term.word for term in telling], kin if kin_too else []):
         found = reader.search(" ".join(words), kinds, number, snippets=snippets) if words else []
         for hit in found:
             known = hits.get(hit.path)
