@@ -176,9 +176,13 @@ def _candidates(
     telling = most_telling(terms, Corpus(0, lambda _: 0)).values()
     top = max((term.weight for term in telling), default=0.0)
     kin = [word for term in telling if term.weight == top for word in kin_of(term.stem).values()]
+
+    def _search(words: list[str]) -> list[Hit]:
+        return reader.search(" ".join(words), kinds, number, snippets=snippets, unknown_too=kin_too)
+
     hits: dict[str, Hit] = {}
     for words in ([term.word for term in telling], kin if kin_too else []):
-        found = reader.search(" ".join(words), kinds, number, snippets=snippets) if words else []
+        found = _search(words) if words else []
         for hit in found:
             known = hits.get(hit.path)
             hits[hit.path] = replace(known, terms=known.terms + hit.terms) if known else hit

@@ -50,7 +50,7 @@ class Reader:
         """
         self._workspace = workspace
         self._index = Index(workspace, progress, uncommitted, look)
-        self._terms: dict[str, list[Term]] = {}
+        self._terms: dict[tuple[str, bool], list[Term]] = {}
 
     @property
     def commit(self) -> str:
@@ -271,16 +271,25 @@ class Reader:
     def knowledge(self) -> list[Knowledge]:
         return [model.knowledge_of(record) for record in self.records(Kind.KNOWLEDGE)]
 
-    def search(self, query: str, kinds: Collection[Kind], limit: int, *, snippets: bool = True) -> list[Hit]:
-        """The best hits for free text among `kinds`; see `store.search`."""
+    def search(
+        self,
+        query: str,
+        kinds: Collection[Kind],
+        limit: int,
+        *,
+        snippets: bool = True,
+        unknown_too: bool = True,
+    ) -> list[Hit]:
+        """The best hits for free text among `kinds`; see `store.search` and `search_terms`."""
         from gitmem.store.search import search, terms_of  # late: lists do not search
 
         there = [kind for kind in kinds if self._rows(_ANY, (kind,))]
         if not there or limit <= 0:
             return []
-        if query not in self._terms:  # a snapshot asks the same for several kinds
-            self._terms[query] = self._index.read(lambda db: terms_of(db, query))
-        return self._index.read(lambda db: search(db, self._terms[query], there, limit, snippets=snippets))
+        asked = (query, unknown_too)
+        if asked not in self._terms:  # a snapshot asks the same for several kinds
+            self._terms[asked] = self._index.read(lambda db: terms_of(db, query, unknown_too=unknown_too))
+        return self._index.read(lambda db: search(db, self._terms[asked], there, limit, snippets=snippets))
 
     # -- inside
 

@@ -45,12 +45,16 @@ class Term:
     exact: bool = True
 
 
-def terms_of(db: sqlite3.Connection, query: str) -> list[Term]:
-    """The words of `query` that tell most: the rarest known ones, and the first unknown ones."""
+def terms_of(db: sqlite3.Connection, query: str, *, unknown_too: bool = True) -> list[Term]:
+    """The words of `query` that tell most: the rarest known ones, and the first unknown ones.
+
+    Without `unknown_too` no near word is looked for in the place of one that no record holds.
+    """
     stems = _stems(db, _words(query))
     firsts = {stem: word for word, stem in reversed(stems.items())}
     frequency = {stem: _frequency(db, stem) for stem in firsts}
-    unknown = [stem for stem in dict.fromkeys(stems.values()) if not frequency[stem]][:UNKNOWN_MAX]
+    unknown = [stem for stem in dict.fromkeys(stems.values()) if not frequency[stem]]
+    unknown = unknown[:UNKNOWN_MAX] if unknown_too else []
     known = sorted((stem for stem in firsts if frequency[stem]), key=lambda stem: (frequency[stem], stem))
     return [
         *(Term(firsts[stem], (firsts[stem],), frequency[stem]) for stem in known[: TERMS_MAX - len(unknown)]),
