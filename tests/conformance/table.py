@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
 HEAD = """\
 # Agents
 
-<!-- Written by `make conformance` (tests/conformance/table.py); do not edit. -->
+<!-- Written by `make conformance-all` (tests/conformance/table.py); do not edit. -->
 
 Each program below is installed from its registry in exactly this version and driven through its adapter
 against a model server on loopback, in a home of its own. `ok`: every test of the cell passed; a number:
@@ -54,7 +54,7 @@ One that speaks the Agent Client Protocol needs no adapter: `gitmem agent create
    counted without what was cached. `src/gitmem/agents/codex.py` is a short one to start from.
 
 Then an entry in `tests/conformance/programs.py` with an exact version and the settings that point it at a
-model on loopback; `make conformance` drives it and writes its column. A test that cannot apply gets the
+model on loopback; `make conformance-all` drives it and writes its column. A test that cannot apply gets the
 reason, as seen with that version, in `tests/conformance/differs.py`.
 """
 
