@@ -12,9 +12,9 @@ from gitmem.core.model import Issue, Task, task_of
 from gitmem.core.record import Kind, Record
 from gitmem.core.states import OPEN_STATUSES, TaskState, Trigger
 from gitmem.ops.desk import Desk, Done
-from gitmem.ops.tasks import claimed
 from gitmem.store import document
 from gitmem.store.change import Change
+from gitmem.store.claim_refs import claimed
 from gitmem.store.git import blob_id
 from gitmem.store.reader import Reader
 

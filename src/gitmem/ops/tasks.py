@@ -6,14 +6,8 @@ from collections.abc import Iterable
 
 from gitmem.core.model import Task
 from gitmem.core.states import PRIORITY_RANK, TaskState
+from gitmem.store.claim_refs import claimed
 from gitmem.store.git import Git
-
-_CLAIMS = "refs/gitmem/claims/"
-
-
-def claimed(git: Git) -> frozenset[str]:
-    """The ids of the tasks that a runner has claimed: `running` never stands in a file."""
-    return frozenset(name.removeprefix(_CLAIMS) for name in git.refs(_CLAIMS.rstrip("/")))
 
 
 def with_claims(tasks: Iterable[Task], git: Git) -> list[Task]:

@@ -17,11 +17,11 @@ from pathlib import Path
 from gitmem.core.clock import parse_stamp, stamp
 from gitmem.core.errors import ConflictError, GitError
 from gitmem.core.ids import Entropy
+from gitmem.store.claim_refs import PREFIX, claim_refs
 from gitmem.store.git import ZERO, Git, RefMovedError, RefUpdate
 
 LEASE = timedelta(minutes=10)
 RENEW_EVERY = timedelta(minutes=2)
-PREFIX = "refs/gitmem/claims/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def read(git: Git, task: str) -> Claim | None:
 
 
 def read_all(git: Git) -> list[Claim]:
-    return [_parse(git, name.removeprefix(PREFIX), oid) for name, oid in git.refs(PREFIX.rstrip("/")).items()]
+    return [_parse(git, task, oid) for task, oid in claim_refs(git).items()]
 
 
 def _parse(git: Git, task: str, oid: str) -> Claim:
